@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * half.h: bf16 and fp16 as bit patterns, for the harness (inputs, comparison, dumps). Round to
+ * nearest even; NaN stays NaN. Kernels keep their own, so that the judge shares nothing with them.
+ */
+#ifndef FB_CORE_HALF_H
+#define FB_CORE_HALF_H
+
+#include <stdint.h>
+
+#include "flashback.h"
+
+float fb_bf16_to_float(uint16_t bits);
+float fb_fp16_to_float(uint16_t bits);
+uint16_t fb_float_to_bf16(float value);
+uint16_t fb_float_to_fp16(float value);
+/* From double in one rounding (double to float to half would round twice). */
+uint16_t fb_double_to_bf16(double value);
+uint16_t fb_double_to_fp16(double value);
+
+double fb_element_read(const void *data, enum fb_dtype dtype, int64_t index);
+void fb_element_write(void *data, enum fb_dtype dtype, int64_t index, double value);
+
+#endif
