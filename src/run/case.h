@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * case.h: one case, variant x problem x numerics x recipe (x threads), and its key.
+ */
+#ifndef FB_RUN_CASE_H
+#define FB_RUN_CASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flashback.h"
+
+struct fb_case {
+    char *variant;  /* a name the registry or a plug-in knows */
+    char *problem;  /* canonical */
+    char *numerics; /* canonical */
+    char *recipe;   /* canonical */
+    int threads;    /* 0: all processors */
+    char *key;      /* "variant|problem|numerics|recipe[|threads=N]": resume, merge, figures */
+};
+
+/* Parses the parts, makes them canonical and builds the key. FB_USAGE names the faulty part. */
+enum fb_status fb_case_make(struct fb_case *out, const char *variant, const char *problem,
+                            const char *numerics, const char *recipe, int threads);
+void fb_case_free(struct fb_case *one);
+void fb_cases_free(struct fb_case *cases, size_t count);
+
+/* Cases that share inputs and reference, and whose variants are timed in turn. */
+int fb_case_same_group(const struct fb_case *a, const struct fb_case *b);
+
+/* The shard of a case, 0 to shards - 1: a hash of the key, so that long sequences spread. */
+int fb_case_shard(const struct fb_case *one, int shards);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/experiment.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "core/status.h"
+#include "run/grid.h"
+
+/* inih reads lines into a buffer of 200 bytes and would split a longer one in silence. */
+enum { LINE_LIMIT = 198 };
+
+struct reader {
+    struct fb_experiment *experiment;
+    struct fb_grid *grids;
+    size_t grid_count;
+    int replace; /* a --set: replaces instead of adding to */
+    enum fb_status status;
+};
+
+void fb_measure_default(struct fb_measure *measure)
+{
+    *measure = (struct fb_measure){.what = FB_WHAT_SPEED | FB_WHAT_MEMORY | FB_WHAT_ERROR,
+                                   .warmup = 1,
+                                   .min_samples = 5,
+                                   .max_samples = 100,
+                                   .max_seconds = 5,
+                                   .interval = 0.01,
+                                   .deadline = 600,
+                                   .det_runs = 10,
+                                   .forward = true,
+                                   .flush = true};
+}
+
+/* ---- [measure] -------------------------------------------------------------------------------- */
+
+static enum fb_status set_what(struct fb_measure *measure, const char *value, int replace)
+{
+    static const char *const names[] = {"speed", "memory", "error", "determinism"};
+    char copy[256], *rest = copy;
+    unsigned what = 0;
+    snprintf(copy, sizeof copy, "%s", value);
+    for (char *word; (word = strsep(&rest, " \t"));) {
+        size_t i = 0;
+        while (i < 4 && strcmp(word, names[i]))
+            i++;
+        if (*word && i == 4)
+            return fb_fail(FB_USAGE, "what=%s is not one of speed, memory, error, determinism",
+                           word);
+        if (*word)
+            what |= 1u << i;
+    }
+    (void)replace;
+    measure->what = what;
+    return FB_OK;
+}
+
+static enum fb_status set_word(bool *flag, const char *key, const char *value, const char *off,
+                               const char *on)
+{
+    if (strcmp(value, on) && strcmp(value, off))
+        return fb_fail(FB_USAGE, "%s=%s is not %s or %s", key, value, on, off);
+    *flag = !strcmp(value, on);
+    return FB_OK;
+}
+
+static enum fb_status set_count(int *count, const char *key, const char *value, int least)
+{
+    int64_t number;
+    if (!fb_number_int(value, &number) || number < least || number > 1000000)
+        return fb_fail(FB_USAGE, "%s=%s is not a whole number from %d to 1000000", key, value,
+                       least);
+    *count = (int)number;
+    return FB_OK;
+}
+
+static enum fb_status set_real(double *real, const char *key, const char *value, double least)
+{
+    double number;
+    if (!fb_number_real(value, &number) || !(number >= least && number <= 1e6))
+        return fb_fail(FB_USAGE, "%s=%s is not a number from %g to 1e6", key, value, least);
+    *real = number;
+    return FB_OK;
+}
+
+static enum fb_status set_measure(struct fb_measure *m, const char *key, const char *value,
+                                  int replace)
+{
+    if (!strcmp(key, "what"))
+        return set_what(m, value, replace);
+    if (!strcmp(key, "warmup"))
+        return set_count(&m->warmup, key, value, 0);
+    if (!strcmp(key, "min_samples"))
+        return set_count(&m->min_samples, key, value, 1);
+    if (!strcmp(key, "max_samples"))
+        return set_count(&m->max_samples, key, value, 1);
+    if (!strcmp(key, "det_runs"))
+        return set_count(&m->det_runs, key, value, 2);
+    if (!strcmp(key, "max_seconds"))
+        return set_real(&m->max_seconds, key, value, 0);
+    if (!strcmp(key, "interval"))
+        return set_real(&m->interval, key, value, 0);
+    if (!strcmp(key, "rest"))
+        return set_real(&m->rest, key, value, 0);
+    if (!strcmp(key, "deadline"))
+        return set_real(&m->deadline, key, value, 0.01);
+    if (!strcmp(key, "forward"))
+        return set_word(&m->forward, key, value, "no", "yes");
+    if (!strcmp(key, "mode"))
+        return set_word(&m->sustained, key, value, "burst", "sustained");
+    if (!strcmp(key, "l2"))
+        return set_word(&m->flush, key, value, "warm", "flush");
+    if (!strcmp(key, "time_failed"))
+        return set_word(&m->time_failed, key, value, "no", "yes");
+    return fb_fail(FB_USAGE,
+                   "unknown key '%s' in [measure]; allowed: what, warmup, min_samples, "
+                   "max_samples, max_seconds, interval, rest, deadline, det_runs, forward, mode, "
+                   "l2, time_failed",
+                   key);
+}
+
+/* ---- [experiment] and sections ---------------------------------------------------------------- */
+
+/* A later line of the same key continues the text. */
+static enum fb_status add_text(char **text, const char *value)
+{
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s%s", *text ? *text : "", *text ? " " : "", value) < 0)
+        return fb_fail(FB_NO_MEMORY, "no memory for a text");
+    free(*text);
+    *text = longer;
+    return FB_OK;
+}
+
+static enum fb_status set_experiment(struct fb_experiment *e, const char *key, const char *value)
+{
+    if (!strcmp(key, "question"))
+        return add_text(&e->question, value);
+    if (!strcmp(key, "shows"))
+        return add_text(&e->shows, value);
+    return fb_fail(FB_USAGE, "unknown key '%s' in [experiment]; allowed: question, shows", key);
+}
+
+static struct fb_grid *find_grid(struct reader *reader, const char *name)
+{
+    for (size_t i = 0; i < reader->grid_count; i++)
+        if (!strcmp(reader->grids[i].name, name))
+            return &reader->grids[i];
+    struct fb_grid *grown = realloc(reader->grids, (reader->grid_count + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    reader->grids = grown;
+    struct fb_grid *grid = &grown[reader->grid_count];
+    memset(grid, 0, sizeof *grid);
+    grid->name = strdup(name);
+    reader->grid_count += grid->name != NULL;
+    return grid->name ? grid : NULL;
+}
+
+static enum fb_status set_key(struct reader *reader, const char *section, const char *key,
+                              const char *value)
+{
+    if (!strcmp(section, "experiment"))
+        return set_experiment(reader->experiment, key, value);
+    if (!strcmp(section, "measure"))
+        return set_measure(&reader->experiment->measure, key, value, reader->replace);
+    if (strncmp(section, "grid", 4) || (section[4] && section[4] != ' '))
+        return fb_fail(FB_USAGE, "unknown section [%s]; allowed: experiment, grid, grid NAME, "
+                                 "measure", section);
+    struct fb_grid *grid = find_grid(reader, section);
+    if (!grid)
+        return fb_fail(FB_NO_MEMORY, "no memory for a grid");
+    return fb_grid_add(grid, key, value, reader->replace);
+}
+
+/* inih's callback: 0 makes ini_parse return the number of this line, the first such one wins. */
+static int take_line(void *user, const char *section, const char *key, const char *value)
+{
+    struct reader *reader = user;
+    if (reader->status != FB_OK)
+        return 1;
+    reader->status = set_key(reader, section, key, value);
+    return reader->status == FB_OK;
+}
+
+/* ---- Settings from the command line ------------------------------------------------------------ */
+
+static int is_measure_key(const char *key)
+{
+    static const char *const keys[] = {"what",     "warmup", "min_samples", "max_samples",
+                                       "det_runs", "rest",   "max_seconds", "interval",
+                                       "deadline", "mode",   "forward",     "l2",
+                                       "time_failed"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strcmp(keys[i], key))
+            return 1;
+    return 0;
+}
+
+/* KEY=VALUE replaces a key of [measure], or a list in every grid. */
+static enum fb_status apply_setting(struct reader *reader, const char *setting)
+{
+    const char *equals = strchr(setting, '=');
+    char key[64];
+    if (!equals || equals == setting || (size_t)(equals - setting) >= sizeof key)
+        return fb_fail(FB_USAGE, "--set %s: expected KEY=VALUE", setting);
+    snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
+    reader->replace = 1;
+    if (is_measure_key(key))
+        return set_measure(&reader->experiment->measure, key, equals + 1, 1);
+    for (size_t i = 0; i < reader->grid_count; i++)
+        FB_TRY(fb_grid_add(&reader->grids[i], key, equals + 1, 1));
+    return FB_OK;
+}
+
+/* ---- The file ---------------------------------------------------------------------------------- */
+
+static enum fb_status read_text(const char *path, char **text)
+{
+    enum { LARGEST = 1 << 20 };
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return fb_fail(FB_IO, "cannot read experiment '%s': %s", path, strerror(errno));
+    char *buffer = malloc(LARGEST + 1);
+    size_t length = buffer ? fread(buffer, 1, LARGEST + 1, file) : 0;
+    int failed = ferror(file), cause = errno;
+    fclose(file);
+    if (!buffer)
+        return fb_fail(FB_NO_MEMORY, "no memory to read '%s'", path);
+    if (failed || length > LARGEST) {
+        free(buffer);
+        return failed ? fb_fail(FB_IO, "cannot read experiment '%s': %s", path, strerror(cause))
+                      : fb_fail(FB_USAGE, "experiment '%s' is larger than 1 MiB", path);
+    }
+    buffer[length] = '\0';
+    *text = buffer;
+    return FB_OK;
+}
+
+static enum fb_status check_lines(const char *path, const char *text)
+{
+    int number = 1;
+    for (const char *line = text; *line; number++) {
+        size_t length = strcspn(line, "\n");
+        if (length > LINE_LIMIT)
+            return fb_fail(FB_USAGE, "%s:%d: line of %zu bytes; at most %d (continue it on an "
+                                     "indented line)", path, number, length, LINE_LIMIT);
+        line += length + (line[length] == '\n');
+    }
+    return FB_OK;
+}
+
+/* Puts file:line before the message that a line left behind. */
+static enum fb_status locate(struct reader *reader, const char *path, int line)
+{
+    char message[400];
+    enum fb_status status = reader->status == FB_OK ? FB_USAGE : reader->status;
+    snprintf(message, sizeof message, "%s", fb_status_message());
+    fb_status_clear();
+    return fb_fail(status, "%s:%d: %s", path, line,
+                   *message ? message : "expected '[section]', 'key = value' or '# comment'");
+}
+
+static enum fb_status expand_all(struct reader *reader, const char *path)
+{
+    struct fb_experiment *e = reader->experiment;
+    for (size_t i = 0; i < reader->grid_count; i++) {
+        if (fb_grid_expand(&reader->grids[i], &e->cases, &e->case_count) != FB_OK) {
+            char message[400];
+            snprintf(message, sizeof message, "%s", fb_status_message());
+            fb_status_clear();
+            return fb_fail(FB_USAGE, "%s: %s", path, message);
+        }
+    }
+    return e->case_count ? FB_OK : fb_fail(FB_USAGE, "%s: no [grid] section, so no case", path);
+}
+
+static enum fb_status check_measure(const struct fb_measure *m, const char *path)
+{
+    if (m->max_samples < m->min_samples)
+        return fb_fail(FB_USAGE, "%s: max_samples=%d is below min_samples=%d", path,
+                       m->max_samples, m->min_samples);
+    return FB_OK;
+}
+
+static char *stem(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    char *name = strdup(base ? base + 1 : path);
+    char *ending = name ? strrchr(name, '.') : NULL;
+    if (ending && ending != name)
+        *ending = '\0';
+    return name;
+}
+
+enum fb_status fb_experiment_read(struct fb_experiment *experiment, const char *path,
+                                  const char *const *settings, size_t setting_count)
+{
+    struct reader reader = {.experiment = experiment};
+    enum fb_status status;
+    memset(experiment, 0, sizeof *experiment);
+    fb_measure_default(&experiment->measure);
+    FB_TRY_OUT(read_text(path, &experiment->text));
+    FB_TRY_OUT(check_lines(path, experiment->text));
+    experiment->name = stem(path);
+    int line = ini_parse_string(experiment->text, take_line, &reader);
+    if (line)
+        FB_TRY_OUT(locate(&reader, path, line));
+    for (size_t i = 0; i < setting_count; i++)
+        FB_TRY_OUT(apply_setting(&reader, settings[i]));
+    FB_TRY_OUT(check_measure(&experiment->measure, path));
+    FB_TRY_OUT(expand_all(&reader, path));
+out:
+    for (size_t i = 0; i < reader.grid_count; i++)
+        fb_grid_free(&reader.grids[i]);
+    free(reader.grids);
+    if (status != FB_OK)
+        fb_experiment_free(experiment);
+    return status;
+}
+
+void fb_experiment_free(struct fb_experiment *experiment)
+{
+    fb_cases_free(experiment->cases, experiment->case_count);
+    free(experiment->name);
+    free(experiment->text);
+    free(experiment->question);
+    free(experiment->shows);
+    memset(experiment, 0, sizeof *experiment);
+}

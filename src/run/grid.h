@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * grid.h: a grid as text lists, before it is multiplied out into cases. Private to src/run.
+ */
+#ifndef FB_RUN_GRID_H
+#define FB_RUN_GRID_H
+
+#include <stddef.h>
+
+#include "run/case.h"
+
+struct fb_words {
+    char **word;
+    size_t count;
+};
+
+/* One problem key with the values it takes: `n=512 1024`. */
+struct fb_axis {
+    char *key;
+    struct fb_words values;
+};
+
+struct fb_grid {
+    char *name; /* the section's name, "grid" or "grid NAME" */
+    struct fb_words variants, problems, numerics, recipes, threads;
+    struct fb_axis *axes; /* in the order of the file; the first varies slowest */
+    size_t axis_count;
+};
+
+/* Adds the words of value (parted by spaces) to the list the key names; problem keys become axes.
+ * `replace` empties the list first (a --set). FB_USAGE for an unknown key, naming the known ones. */
+enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *value, int replace);
+
+/* Multiplies the grid out and appends its cases; a case that is there already is not added again.
+ * Problem axes vary slowest, then recipe and threads; numerics and variants fastest, so that what
+ * is to be compared stands together. */
+enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case **cases, size_t *count);
+
+void fb_grid_free(struct fb_grid *grid);
+
+#endif
