@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * main.c: picks the sub-command, prints the one line of a failure and sets the exit status. The
+ * only place that exits.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+struct command {
+    const char *name;
+    enum fb_status (*run)(int argc, char **argv, int *exit_status);
+    const char *help; /* NULL: not shown */
+};
+
+static const struct command commands[] = {
+    {"list", fb_cmd_list, "list                   variants and whether they run here"},
+    {"info", fb_cmd_info, "info                   build, machine, libraries"},
+    {"check", fb_cmd_check, "check [EXPERIMENT]     judge variants against the fp64 reference"},
+    {"run", fb_cmd_run, "run EXPERIMENT         check, measure and log a grid of cases"},
+    {"table", fb_cmd_table, "table FILE             tables of a results file"},
+    {"plot", fb_cmd_plot, "plot FILE              figures of a results file"},
+    {"export", fb_cmd_export, "export FILE            columns for gnuplot and others"},
+    {"merge", fb_cmd_merge, "merge OUT FILE...      one results file of several"},
+    {"worker", fb_cmd_worker, NULL},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(void)
+{
+    puts("Usage: flashback COMMAND [ARGUMENT]...\n"
+         "Run, judge and measure backward passes of attention.\n\n"
+         "Commands:");
+    for (int i = 0; i < COMMANDS; i++)
+        if (commands[i].help)
+            printf("  %s\n", commands[i].help);
+    puts("\n"
+         "Options:\n"
+         "  --help                 this text; 'flashback COMMAND --help' tells more\n"
+         "  --version              version and licence\n\n"
+         "Exit status: 0 fine, 1 a failed verdict or a crash of a variant, 2 usage, 3 nothing\n"
+         "that was asked for could run, 4 input or output, 130 or 143 after a saved interrupt.");
+}
+
+static void print_version(void)
+{
+    puts(PACKAGE_NAME " (" PACKAGE_TARNAME ") " PACKAGE_VERSION "\n"
+         "Copyright (c) 2026 the Flashback authors\n"
+         "Licence BSD-3-Clause: free to change and redistribute; there is NO WARRANTY.");
+}
+
+static int exit_of(enum fb_status status)
+{
+    switch (status) {
+    case FB_OK:
+        return FB_EXIT_OK;
+    case FB_USAGE:
+        return FB_EXIT_USAGE;
+    case FB_REFUSED:
+        return FB_EXIT_NOTHING;
+    case FB_IO:
+    case FB_LOCKED:
+    case FB_CORRUPT:
+        return FB_EXIT_IO;
+    default:
+        return FB_EXIT_FAILED;
+    }
+}
+
+static void print_failure(enum fb_status status)
+{
+    const char *message = fb_status_message();
+    fprintf(stderr, "flashback: %s\n", *message ? message : fb_status_name(status));
+    if (status == FB_INTERNAL || getenv("FLASHBACK_TRAIL"))
+        fprintf(stderr, "flashback: at %s\n", fb_status_trail());
+}
+
+enum fb_status fb_cli_bad_option(int result, char **argv)
+{
+    char letter[3] = {'-', (char)optopt, '\0'};
+    const char *option = optopt && optopt < 256 ? letter : argv[optind - 1];
+    return fb_fail(FB_USAGE, result == ':' ? "%s: option %s needs a value; see 'flashback %s --help'"
+                                           : "%s: unknown option %s; see 'flashback %s --help'",
+                   argv[0], option, argv[0]);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    int exit_status = FB_EXIT_OK;
+    opterr = 0;
+    enum fb_status status = command->run(argc, argv, &exit_status);
+    if (status != FB_OK) {
+        print_failure(status);
+        exit_status = exit_of(status);
+    }
+    if (fflush(stdout) || ferror(stdout)) {
+        fputs("flashback: cannot write to standard output\n", stderr);
+        exit_status = FB_EXIT_IO;
+    }
+    return exit_status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs("flashback: no command; 'flashback --help' lists them\n", stderr);
+        return FB_EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help();
+        return fflush(stdout) ? FB_EXIT_IO : FB_EXIT_OK;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        print_version();
+        return fflush(stdout) ? FB_EXIT_IO : FB_EXIT_OK;
+    }
+    for (int i = 0; i < COMMANDS; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return run_command(&commands[i], argc - 1, argv + 1);
+    fprintf(stderr, "flashback: unknown command '%s'; 'flashback --help' lists them\n", argv[1]);
+    return FB_EXIT_USAGE;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "core/numbers.h"
+#include "core/status.h"
+#include "run/describe.h"
+#include "run/process.h"
+
+struct supervisor {
+    const struct fb_supervision *order;
+    struct fb_process process;
+    bool *done;    /* [todo_count] */
+    size_t *group; /* places in todo of the cases the worker has, in the order it counts them */
+    size_t group_count;
+    size_t *positions; /* the same as positions in cases */
+    int signals;       /* signalfd of SIGINT, SIGTERM, SIGCHLD */
+    int stop;          /* the signal that ends the run */
+    long long ticked;
+};
+
+/* What ended the wait for a group. */
+enum ending { GROUP_DONE, WORKER_DIED, DEADLINE, STOPPED };
+
+/* ---- Signals ----------------------------------------------------------------------------------- */
+
+static enum fb_status watch_signals(struct supervisor *s, sigset_t *before)
+{
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &watched, before);
+    s->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signals >= 0 ? FB_OK
+                           : fb_fail(FB_IO, "cannot watch for signals: %s", strerror(errno));
+}
+
+static void read_signals(struct supervisor *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD && !s->stop)
+            s->stop = (int)info.ssi_signo;
+}
+
+/* ---- Records ----------------------------------------------------------------------------------- */
+
+static enum fb_status deliver(struct supervisor *s, size_t in_group, const struct fb_record *record)
+{
+    size_t place = s->group[in_group];
+    s->done[place] = true;
+    return s->order->take(s->order->user, s->order->todo[place], record);
+}
+
+static enum fb_status deliver_crash(struct supervisor *s, size_t in_group, const char *reason)
+{
+    struct fb_record record;
+    enum fb_status status;
+    fb_record_init(&record);
+    FB_TRY_OUT(fb_describe_case(&record, &s->order->cases[s->positions[in_group]]));
+    FB_TRY_OUT(fb_describe_end(&record, "crashed", reason));
+    FB_TRY_OUT(deliver(s, in_group, &record));
+out:
+    fb_record_free(&record);
+    return status;
+}
+
+/* "record INDEX JSON" */
+static enum fb_status take_record(struct supervisor *s, char *line)
+{
+    struct fb_record record;
+    enum fb_status status;
+    int64_t index;
+    char *rest = line;
+    strsep(&rest, " ");
+    const char *number = rest ? strsep(&rest, " ") : NULL;
+    if (!rest || !fb_number_int(number, &index) || index < 0 || (size_t)index >= s->group_count ||
+        s->done[s->group[index]])
+        return fb_fail(FB_INTERNAL, "a worker sent a record for no case");
+    fb_record_init(&record);
+    FB_TRY_OUT(fb_record_from_json(&record, rest));
+    FB_TRY_OUT(deliver(s, (size_t)index, &record));
+out:
+    fb_record_free(&record);
+    return status;
+}
+
+/* Takes all lines that are there. */
+static enum fb_status take_lines(struct supervisor *s, bool *done, bool *closed)
+{
+    char *line;
+    do {
+        FB_TRY(fb_process_line(&s->process, &line, closed));
+        if (line && !strcmp(line, "done"))
+            *done = true;
+        else if (line && !strncmp(line, "record ", 7))
+            FB_TRY(take_record(s, line));
+        else if (line)
+            return fb_fail(FB_INTERNAL, "a worker said '%.60s'", line);
+    } while (line);
+    return FB_OK;
+}
+
+/* ---- One group ---------------------------------------------------------------------------------- */
+
+static bool deadline_passed(const struct supervisor *s)
+{
+    const struct fb_beacon *beacon = s->process.beacon;
+    int stage = atomic_load(&beacon->stage);
+    if (atomic_load(&beacon->index) < 0 || stage == FB_STAGE_IDLE || stage == FB_STAGE_REFERENCE)
+        return false;
+    return fb_clock_ns() - atomic_load(&beacon->since) > s->order->measure->deadline * 1e9;
+}
+
+static enum fb_status tick(struct supervisor *s)
+{
+    long long now = fb_clock_ns();
+    if (!s->order->tick || now - s->ticked < 1000000000LL)
+        return FB_OK;
+    s->ticked = now;
+    return s->order->tick(s->order->user);
+}
+
+static enum fb_status await_group(struct supervisor *s, enum ending *ending)
+{
+    for (;;) {
+        bool done = false, closed = false, alive = fb_process_alive(&s->process);
+        FB_TRY(take_lines(s, &done, &closed));
+        read_signals(s);
+        if (s->stop || done || closed || !alive || deadline_passed(s)) {
+            *ending = s->stop          ? STOPPED
+                      : done             ? GROUP_DONE
+                      : closed || !alive ? WORKER_DIED
+                                         : DEADLINE;
+            return FB_OK;
+        }
+        FB_TRY(tick(s));
+        struct pollfd watched[] = {{.fd = s->process.records, .events = POLLIN},
+                                   {.fd = s->signals, .events = POLLIN}};
+        double limit = s->order->measure->deadline * 1000 / 4;
+        poll(watched, 2, limit < 200 ? (int)limit + 1 : 200);
+    }
+}
+
+/* The next case without a record, and all later ones with the same inputs. */
+static void pick_group(struct supervisor *s)
+{
+    const struct fb_supervision *order = s->order;
+    const struct fb_case *first = NULL;
+    s->group_count = 0;
+    for (size_t i = 0; i < order->todo_count; i++) {
+        const struct fb_case *one = &order->cases[order->todo[i]];
+        if (s->done[i] || (first && !fb_case_same_group(first, one)))
+            continue;
+        if (!first)
+            first = one;
+        s->positions[s->group_count] = order->todo[i];
+        s->group[s->group_count++] = i;
+    }
+}
+
+/* Blames the case that the beacon names; without one, the death is nobody's, and all that were
+ * waiting go with it, since they would meet it again. */
+static enum fb_status bury(struct supervisor *s, enum ending ending)
+{
+    char how[128], reason[256];
+    int index = atomic_load(&s->process.beacon->index);
+    const char *stage = fb_stage_name(atomic_load(&s->process.beacon->stage));
+    fb_process_stop(&s->process, ending == DEADLINE, how, sizeof how);
+    if (ending == DEADLINE)
+        snprintf(reason, sizeof reason, "no answer within the deadline of %g s in %s",
+                 s->order->measure->deadline, stage);
+    else
+        snprintf(reason, sizeof reason, "%s in %s", how, stage);
+    for (size_t i = 0; i < s->group_count; i++)
+        if (!s->done[s->group[i]] && (index < 0 || (size_t)index == i))
+            FB_TRY(deliver_crash(s, i, reason));
+    return FB_OK;
+}
+
+static enum fb_status run_group(struct supervisor *s)
+{
+    enum ending ending = WORKER_DIED;
+    if (!s->process.pid)
+        FB_TRY(fb_process_start(&s->process, s->order->plugins, s->order->plugin_count));
+    atomic_store(&s->process.beacon->index, -1);
+    if (fb_group_write(s->process.orders, s->order->cases, s->positions, s->group_count,
+                       s->order->measure, s->order->timed) == FB_OK)
+        FB_TRY(await_group(s, &ending));
+    fb_status_clear(); /* a worker that died before it had its orders */
+    if (ending == STOPPED)
+        fb_process_stop(&s->process, true, NULL, 0);
+    else if (ending != GROUP_DONE)
+        FB_TRY(bury(s, ending));
+    return FB_OK;
+}
+
+/* A worker that says it is done without a record for each case breaks the protocol. */
+static enum fb_status check_group(const struct supervisor *s)
+{
+    for (size_t i = 0; i < s->group_count; i++)
+        if (s->done[s->group[i]])
+            return FB_OK;
+    return fb_fail(FB_INTERNAL, "a worker gave no record for any of its cases");
+}
+
+static enum fb_status run_all(struct supervisor *s)
+{
+    while (!s->stop) {
+        pick_group(s);
+        if (!s->group_count)
+            return FB_OK;
+        FB_TRY(run_group(s));
+        if (!s->stop)
+            FB_TRY(check_group(s));
+    }
+    return FB_OK;
+}
+
+enum fb_status fb_supervise(const struct fb_supervision *supervision, int *signal_out)
+{
+    struct supervisor s = {.order = supervision, .signals = -1, .process.records = -1};
+    size_t count = supervision->todo_count + 1;
+    enum fb_status status;
+    sigset_t before;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
+
+    *signal_out = 0;
+    sigprocmask(SIG_SETMASK, NULL, &before);
+    sigaction(SIGPIPE, &ignore, &pipe_before); /* a worker's death is seen at its record pipe */
+    s.done = calloc(count, sizeof *s.done);
+    s.group = calloc(count, sizeof *s.group);
+    s.positions = calloc(count, sizeof *s.positions);
+    if (!s.done || !s.group || !s.positions) {
+        status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", count);
+        goto out;
+    }
+    FB_TRY_OUT(watch_signals(&s, &before));
+    FB_TRY_OUT(run_all(&s));
+out:
+    fb_process_stop(&s.process, status != FB_OK, NULL, 0);
+    if (s.signals >= 0)
+        close(s.signals);
+    if (!s.stop)
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGPIPE, &pipe_before, NULL);
+    free(s.done);
+    free(s.group);
+    free(s.positions);
+    *signal_out = s.stop;
+    return status;
+}
