@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "run/protocol.h"
+
+enum { BAR = 24 };
+
+void fb_progress_start(struct fb_progress *progress, size_t total, bool quiet)
+{
+    *progress = (struct fb_progress){.total = total,
+                                     .quiet = quiet,
+                                     .terminal = isatty(STDERR_FILENO) != 0,
+                                     .started = fb_clock_ns()};
+}
+
+static void draw_bar(const struct fb_progress *progress, const struct fb_record *record)
+{
+    double seconds = (double)(fb_clock_ns() - progress->started) * 1e-9;
+    double left = seconds / (double)progress->done * (double)(progress->total - progress->done);
+    int filled = (int)(BAR * progress->done / progress->total);
+    fprintf(stderr, "\r\033[K[%.*s%*s] %zu/%zu  %.0f s, about %.0f s left  %s", filled,
+            "########################", BAR - filled, "", progress->done, progress->total, seconds,
+            left, record->variant);
+}
+
+static void print_line(const struct fb_progress *progress, const struct fb_record *record)
+{
+    fprintf(stderr, "[%zu/%zu] %s %s %s", progress->done, progress->total, record->variant,
+            record->problem, record->verdict);
+    if (isfinite(record->bwd_ms))
+        fprintf(stderr, " %.4g ms", record->bwd_ms);
+    if (record->reason && record->reason[0])
+        fprintf(stderr, ": %s", record->reason);
+    fputc('\n', stderr);
+}
+
+void fb_progress_step(struct fb_progress *progress, const struct fb_record *record)
+{
+    progress->done++;
+    if (progress->quiet)
+        return;
+    if (progress->terminal)
+        draw_bar(progress, record);
+    else
+        print_line(progress, record);
+}
+
+void fb_progress_end(struct fb_progress *progress)
+{
+    if (!progress->quiet && progress->terminal && progress->done)
+        fputs("\r\033[K", stderr);
+}

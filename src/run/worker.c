@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/log.h"
+#include "core/status.h"
+
+static enum fb_status open_worker(struct fb_worker *worker)
+{
+    worker->records = fdopen(FB_WORKER_RECORDS, "w");
+    worker->beacon = mmap(NULL, sizeof *worker->beacon, PROT_READ | PROT_WRITE, MAP_SHARED,
+                          FB_WORKER_BEACON, 0);
+    if (!worker->records || worker->beacon == MAP_FAILED)
+        return fb_fail(FB_USAGE, "worker: started by 'flashback run' and 'check', not by hand");
+    return FB_OK;
+}
+
+enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
+                              const struct fb_record *record)
+{
+    char *json = fb_record_to_json(record);
+    if (!json)
+        return fb_fail(FB_NO_MEMORY, "no memory for a record");
+    fprintf(worker->records, "record %zu %s\n", index, json);
+    free(json);
+    return fflush(worker->records) ? fb_fail(FB_IO, "worker: cannot send a record: %s",
+                                             strerror(errno))
+                                   : FB_OK;
+}
+
+enum fb_status fb_worker_serve(void)
+{
+    struct fb_worker worker;
+    FB_TRY(open_worker(&worker));
+    for (;;) {
+        struct fb_group group;
+        bool end;
+        FB_TRY(fb_group_read(stdin, &group, &end));
+        if (end)
+            return FB_OK;
+        fb_beacon_set(worker.beacon, -1, FB_STAGE_REFERENCE);
+        enum fb_status status = fb_group_work(&worker, &group);
+        fb_group_free(&group);
+        FB_TRY(status);
+        fb_beacon_set(worker.beacon, -1, FB_STAGE_IDLE);
+        fputs("done\n", worker.records);
+        if (fflush(worker.records))
+            return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * worker.h: the process in which variants run. It reads groups of cases from stdin, works them and
+ * writes a record for each to its fd 3.
+ */
+#ifndef FB_RUN_WORKER_H
+#define FB_RUN_WORKER_H
+
+#include "run/protocol.h"
+#include "store/record.h"
+
+struct fb_worker {
+    FILE *records;
+    struct fb_beacon *beacon;
+};
+
+/* Reads and works groups until the end of input. */
+enum fb_status fb_worker_serve(void);
+
+/* Sends the finished record of the case at `index` of its group. */
+enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
+                              const struct fb_record *record);
+
+/* Works one group and sends a record for each of its cases; an error is one of the harness. */
+enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group);
+
+#endif
