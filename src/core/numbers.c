@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 bool fb_number_int(const char *text, int64_t *value)
 {
     char *end;
-    if (!isdigit((unsigned char)text[0]) &&
-        !(text[0] == '-' && isdigit((unsigned char)text[1])))
+    if (!isdigit((unsigned char)text[0]) && !(text[0] == '-' && isdigit((unsigned char)text[1])))
         return false;
     errno = 0;
     long long number = strtoll(text, &end, 10);
@@ -34,17 +34,32 @@ bool fb_number_uint(const char *text, uint64_t *value)
     return true;
 }
 
-/* strtod follows LC_NUMERIC; strtod_l with the "C" locale does not. The locale object is made once
- * and lives as long as the process. */
+/* strtod and printf follow LC_NUMERIC; with the "C" locale they do not. The locale object is made
+ * once and lives as long as the process. */
+static locale_t c_locale(void)
+{
+    static locale_t locale;
+    if (!locale)
+        locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return locale;
+}
+
+void fb_number_print_real(char text[FB_NUMBER_TEXT], double value)
+{
+    locale_t locale = c_locale();
+    locale_t before = locale ? uselocale(locale) : (locale_t)0;
+    snprintf(text, FB_NUMBER_TEXT, "%.17g", value);
+    if (before)
+        uselocale(before);
+}
+
 bool fb_number_real(const char *text, double *value)
 {
-    static locale_t c_locale;
     char *end;
-    if (!c_locale)
-        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c_locale || !(isdigit((unsigned char)text[0]) || text[0] == '-' || text[0] == '.'))
+    locale_t locale = c_locale();
+    if (!locale || !(isdigit((unsigned char)text[0]) || text[0] == '-' || text[0] == '.'))
         return false;
-    double number = strtod_l(text, &end, c_locale);
+    double number = strtod_l(text, &end, locale);
     if (end == text || *end || !isfinite(number))
         return false;
     *value = number;
