@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * bound.h: from declared numerics to what an element may differ by. The error analysis itself,
+ * which sums how roundings move an element, is the reference's `spread`; here stand the unit
+ * roundoffs, which rounding happens in which numerics, and the factor. doc/derivation.md derives it
+ * term by term.
+ */
+#ifndef FB_VERIFY_BOUND_H
+#define FB_VERIFY_BOUND_H
+
+#include "flashback.h"
+#include "reference/reference.h"
+
+/* An element may differ by this many times its spread. Fixed before any kernel existed. */
+#define FB_BOUND_FACTOR 4.0
+
+/* The error norm of a tensor may be this many times the norm of the emulated declared roundings. */
+#define FB_BOUND_NOISE 1.75
+
+/* Above this largest relative error of a probability, first-order analysis says nothing. */
+#define FB_BOUND_RHO_MAX 0.05
+
+/* The roundings of a correct kernel of these numerics with tiles of bm queries and bn keys (0: the
+ * whole sequence is one tile). */
+void fb_bound_roundings(const struct fb_problem *problem, const struct fb_numerics *numerics,
+                        int64_t bm, int64_t bn, struct fb_ref_roundings *roundings);
+
+/* The same as casts, for the emulated gradients. */
+void fb_bound_casts(const struct fb_problem *problem, const struct fb_numerics *numerics,
+                    int64_t bm, int64_t bn, struct fb_ref_casts *casts);
+
+#endif
