@@ -25,8 +25,10 @@ static enum fb_status describe_problem(struct fb_record *r, const struct fb_prob
     r->softcap = p->softcap;
     r->dropout = p->dropout;
     r->pairs = fb_problem_pairs(p);
-    r->fwd_flops = fb_cost_forward_flops(r->pairs, p->d, p->dv);
-    r->bwd_flops = fb_cost_backward_flops(r->pairs, p->d, p->dv);
+    struct fb_cost cost;
+    fb_cost_of(p, &cost);
+    r->fwd_flops = cost.forward_flops;
+    r->bwd_flops = cost.backward_flops;
     FB_TRY(fb_text_set(&r->dtype, "%s", fb_dtype_name(p->dtype)));
     return fb_text_set(&r->mask, "%s", fb_mask_name(p->mask));
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * facts.h: the facts of a run that results carry: machine, build, command, experiment.
+ */
+#ifndef FB_RUN_FACTS_H
+#define FB_RUN_FACTS_H
+
+#include "run/experiment.h"
+#include "run/run.h"
+#include "store/results.h"
+
+enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,
+                                const struct fb_experiment *experiment);
+
+#endif
