@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * machine.h: facts about the machine and the build, as key and value, for the /run attributes of a
+ * results file and for `info`. What cannot be read is "unknown".
+ */
+#ifndef FB_MEASURE_MACHINE_H
+#define FB_MEASURE_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "flashback.h"
+
+struct fb_fact {
+    const char *key; /* "cpu_model"; static */
+    char value[160];
+};
+
+#define FB_FACTS 48
+
+struct fb_facts {
+    size_t count;
+    struct fb_fact fact[FB_FACTS];
+    /* One line about what disturbs measurements here (a clock that floats or cannot be read, a busy
+     * machine), "" if nothing. */
+    char warning[256];
+};
+
+/* host, os, kernel, cpu_model, cpus, cache_l1d, cache_l2, cache_l3, memory_bytes,
+ * memory_limit_bytes, governor, frequency_mhz, frequency_max_mhz, turbo, load_1min, version,
+ * commit, compiler, cflags, blas, openmp. */
+void fb_machine_facts(struct fb_facts *facts);
+
+/* NULL if there is no such key. */
+const char *fb_facts_find(const struct fb_facts *facts, const char *key);
+
+/* Processors this process may run on (affinity and cgroup quota, rounded up), at least 1. */
+int fb_machine_cpus(void);
+
+/* Size of the cache of the given level that holds data, 0 if unknown. */
+uint64_t fb_machine_cache_bytes(int level);
+
+#endif

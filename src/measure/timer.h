@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * timer.h: time of calls. A timer measures one span; fb_sample repeats spans of several callbacks
+ * in turn until each one's median is known well enough.
+ */
+#ifndef FB_MEASURE_TIMER_H
+#define FB_MEASURE_TIMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "flashback.h"
+
+/* Seconds of a clock that never jumps, since some fixed moment. */
+double fb_clock_now(void);
+void fb_clock_sleep(double seconds);
+
+/* How a span is measured: by the host's clock here, by events on a GPU. */
+struct fb_timer {
+    const char *kind; /* recorded: "cpu-monotonic", "cuda-event" */
+    enum fb_status (*start)(struct fb_timer *timer);
+    /* Ends the span, waits for the work in it and gives its seconds. */
+    enum fb_status (*stop)(struct fb_timer *timer, double *seconds);
+    double started; /* of the implementation */
+    void *own;
+};
+
+struct fb_timer fb_timer_cpu(void);
+
+/* ---- Cache flush ------------------------------------------------------------------------------
+ */
+
+/* One buffer a process, larger than the caches in reach; touched outside the spans. */
+struct fb_flush {
+    char *data;
+    size_t bytes;
+};
+
+/* bytes = 0: sized from the machine's caches (fb_flush_bytes). */
+enum fb_status fb_flush_make(struct fb_flush *flush, size_t bytes);
+void fb_flush_run(
+    struct fb_flush *flush); /* by all OpenMP threads, so that each one's cache goes */
+void fb_flush_free(struct fb_flush *flush);
+/* 1.25 times the largest cache, 32 MiB to 1 GiB. */
+size_t fb_flush_bytes(void);
+
+/* ---- Sampling ---------------------------------------------------------------------------------
+ */
+
+struct fb_sampling {
+    int warmup;         /* calls before the first sample of a series */
+    int min_samples;    /* at least this many ... */
+    int max_samples;    /* ... and at most this many */
+    double max_seconds; /* of one series, spans, rests and flushes together; 0: no limit */
+    double interval;    /* stop when the 95 % interval of the median is within this, 0.01 = 1 % */
+    double rest;        /* burst: rest before a sample in units of the last sample; 0: none */
+    double max_rest;    /* seconds that one rest lasts at most */
+    bool sustained;     /* no rests, no flushes, at least sustained_seconds of calls first */
+    double sustained_seconds; /* 2 */
+    struct fb_flush *flush;   /* NULL: caches stay warm */
+};
+
+/* warmup 1, 5 to 100 samples, 5 s, 1 %, no rest, max_rest 1 s, burst, warm. */
+void fb_sampling_default(struct fb_sampling *sampling);
+
+/* What ended a series. */
+enum fb_stop {
+    FB_STOP_INTERVAL, /* the interval is narrow enough */
+    FB_STOP_SAMPLES,  /* max_samples */
+    FB_STOP_SECONDS,  /* max_seconds */
+    FB_STOP_FAILED    /* a call failed: status and message say how */
+};
+
+struct fb_phases;
+
+/* One callback and all that was measured of it. */
+struct fb_series {
+    enum fb_status (*call)(void *arg);
+    void *arg;
+    struct fb_phases *phases; /* NULL, or reset before each sample and summed after it */
+
+    double *samples; /* seconds, in the order they were taken; owned */
+    int count;
+    enum fb_stop stop;
+    enum fb_status status; /* of the call that failed */
+    char message[256];     /* its line */
+    double warmup_seconds; /* of the first call, which a cold start may dominate */
+    double total_seconds;  /* wall time spent on this series */
+};
+
+/* Warms every series up, then samples them in turn, one sample each a round, until all have
+ * stopped. A failing call ends its own series only. Failure: FB_NO_MEMORY. */
+enum fb_status fb_sample(struct fb_timer *timer, const struct fb_sampling *sampling,
+                         struct fb_series *series, int count);
+void fb_series_free(struct fb_series *series);
+const char *fb_stop_name(enum fb_stop stop); /* "interval", "samples", "seconds", "failed" */
+
+/* ---- Phases -----------------------------------------------------------------------------------
+ */
+
+#define FB_PHASES 16
+#define FB_PHASE_NAME 24
+
+/* Times of the named parts of a call, summed over calls. A phase lasts until the next begins. */
+struct fb_phases {
+    int count;
+    char name[FB_PHASES][FB_PHASE_NAME];
+    double seconds[FB_PHASES]; /* over all calls since the reset */
+    int calls;                 /* fb_phases_end so far */
+    int current;               /* -1: none */
+    double since;
+};
+
+void fb_phases_reset(struct fb_phases *phases);
+/* What ctx->phase leads to. Phases beyond FB_PHASES count to the last. */
+void fb_phases_begin(struct fb_phases *phases, const char *name);
+/* Ends the phase under way at the end of a call. */
+void fb_phases_end(struct fb_phases *phases);
+
+#endif
