@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/bench.h"
+
+#include <string.h>
+
+#include "core/status.h"
+#include "measure/timer.h"
+#include "run/describe.h"
+
+static void mark(const struct fb_bench *bench, enum fb_stage stage)
+{
+    fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, stage);
+}
+
+static void unmark(const struct fb_bench *bench)
+{
+    fb_beacon_set(bench->shared->worker->beacon, -1, FB_STAGE_REFERENCE);
+}
+
+enum fb_status fb_bench_ask(struct fb_bench *bench)
+{
+    const struct fb_problem *problem = &bench->shared->problem;
+    mark(bench, FB_STAGE_PREPARE);
+    const char *why = bench->variant->why_not(problem, &bench->numerics);
+    enum fb_status status =
+        why ? fb_fail(FB_REFUSED, "%s", why)
+            : bench->variant->sizes(problem, &bench->numerics, &bench->saved_bytes,
+                                    &bench->workspace_bytes);
+    if (status == FB_OK)
+        status = fb_plan_make(&bench->plan, problem, &bench->numerics, bench->variant);
+    if (status == FB_OK)
+        status = fb_plan_check(&bench->plan, &fb_memory_host, 0);
+    unmark(bench);
+    return status;
+}
+
+/* The blocks of two buffers of one problem have the same layout, so that whole blocks can go. */
+static enum fb_status copy_inputs(struct fb_bench *bench)
+{
+    static const enum fb_buffer inputs[] = {FB_BUFFER_Q,    FB_BUFFER_K,    FB_BUFFER_V,
+                                            FB_BUFFER_DOUT, FB_BUFFER_DLSE, FB_BUFFER_BIAS,
+                                            FB_BUFFER_SINK, FB_BUFFER_ALIBI};
+    const struct fb_buffers *from = &bench->shared->inputs;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        const struct fb_block *to = &bench->buffers.block[inputs[i]];
+        if (to->memory)
+            FB_TRY(bench->buffers.memory->write(bench->buffers.memory, to->data,
+                                                from->block[inputs[i]].data, to->bytes));
+    }
+    return FB_OK;
+}
+
+static enum fb_status prepare(struct fb_bench *bench)
+{
+    if (!bench->variant->prepare)
+        return FB_OK;
+    mark(bench, FB_STAGE_PREPARE);
+    enum fb_status status = bench->variant->prepare(&bench->host.ctx, &bench->shared->problem,
+                                                    &bench->numerics, &bench->state);
+    unmark(bench);
+    return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "prepare");
+}
+
+enum fb_status fb_bench_open(struct fb_bench *bench)
+{
+    const struct fb_buffers_options options = {.saved_bytes = bench->saved_bytes,
+                                               .workspace_bytes = bench->workspace_bytes};
+    enum fb_status status;
+    FB_TRY(fb_buffers_make(&bench->buffers, &fb_memory_host, &bench->shared->problem,
+                           &bench->numerics, &options));
+    bench->open = true;
+    fb_host_context_init(&bench->host, bench->shared->threads);
+    fb_phases_reset(&bench->phases);
+    bench->host.phases = &bench->phases;
+    FB_TRY_OUT(copy_inputs(bench));
+    FB_TRY_OUT(prepare(bench));
+out:
+    if (status != FB_OK)
+        fb_bench_close(bench);
+    return status;
+}
+
+void fb_bench_close(struct fb_bench *bench)
+{
+    if (!bench->open)
+        return;
+    if (bench->state && bench->variant->release) {
+        mark(bench, FB_STAGE_RELEASE);
+        bench->variant->release(&bench->host.ctx, bench->state);
+        unmark(bench);
+    }
+    bench->state = NULL;
+    fb_buffers_free(&bench->buffers);
+    bench->open = false;
+}
+
+enum fb_status fb_bench_forward(struct fb_bench *bench)
+{
+    mark(bench, FB_STAGE_FORWARD);
+    enum fb_status status =
+        bench->variant->forward(&bench->host.ctx, bench->state, &bench->buffers.args);
+    unmark(bench);
+    return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "forward");
+}
+
+enum fb_status fb_bench_backward(struct fb_bench *bench)
+{
+    mark(bench, FB_STAGE_BACKWARD);
+    enum fb_status status =
+        bench->variant->backward(&bench->host.ctx, bench->state, &bench->buffers.args);
+    unmark(bench);
+    return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "backward");
+}
+
+enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason)
+{
+    fb_bench_close(bench);
+    bench->record.wall_s = fb_clock_now() - bench->begun;
+    FB_TRY(fb_describe_end(&bench->record, verdict, reason));
+    bench->sent = true;
+    return fb_worker_send(bench->shared->worker, bench->index, &bench->record);
+}
+
+enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status)
+{
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", fb_status_message());
+    fb_status_clear();
+    bool refused = status == FB_REFUSED || status == FB_NO_MEMORY;
+    return fb_bench_finish(bench, refused ? "refused" : "crashed",
+                           *reason ? reason : fb_status_name(status));
+}

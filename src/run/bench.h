@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * bench.h: one case at work inside a worker: its variant, its buffers, its record. Checking
+ * (check_case.c) and timing (time_cases.c) both go through the four calls below, which tell the
+ * beacon whose call is under way.
+ */
+#ifndef FB_RUN_BENCH_H
+#define FB_RUN_BENCH_H
+
+#include "measure/buffers.h"
+#include "measure/context.h"
+#include "run/worker.h"
+#include "verify/judge.h"
+
+/* What the cases of a group share. */
+struct fb_shared {
+    struct fb_worker *worker;
+    const struct fb_measure *measure;
+    struct fb_problem problem;
+    struct fb_buffers inputs; /* the master copy of the inputs; its outputs are scratch */
+    struct fb_judge *judge;
+    const uint8_t *keep; /* dropout mask given from outside (golden data), or NULL */
+    int threads;
+};
+
+struct fb_bench {
+    struct fb_shared *shared;
+    size_t index; /* in the group */
+    const struct fb_variant *variant;
+    struct fb_numerics numerics;
+    size_t saved_bytes, workspace_bytes;
+    struct fb_plan plan;
+    struct fb_record record;
+    double begun;
+    bool sent;
+    /* While open: */
+    bool open;
+    struct fb_buffers buffers;
+    struct fb_host_context host;
+    struct fb_phases phases;
+    void *state;
+};
+
+/* Asks the variant whether and with how much memory it takes the case. FB_REFUSED with the reason. */
+enum fb_status fb_bench_ask(struct fb_bench *bench);
+
+/* Allocates, copies the inputs, prepares. */
+enum fb_status fb_bench_open(struct fb_bench *bench);
+void fb_bench_close(struct fb_bench *bench);
+
+enum fb_status fb_bench_forward(struct fb_bench *bench);
+enum fb_status fb_bench_backward(struct fb_bench *bench);
+
+/* Ends the case: verdict and reason into the record, and the record to the supervisor. */
+enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason);
+
+/* The same after a failed call or allocation: takes the message, and clears it. FB_REFUSED and
+ * FB_NO_MEMORY are refusals, FB_DEVICE and the rest crashes of the variant. */
+enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status);
+
+/* Stage 1: one checked forward and backward, determinism, memory. Fills the record; `timeable` says
+ * whether the case may go on to be timed. */
+enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable);
+
+/* Stage 2: times the given benches in turn, and finishes each. */
+enum fb_status fb_benches_time(struct fb_bench *const *benches, size_t count);
+
+#endif

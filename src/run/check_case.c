@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * check_case.c: stage 1 of a case. One forward and one backward on poisoned, guarded buffers,
+ * judged against the reference; a second backward on the reference's o and lse and on the dirty
+ * workspace of the first; then as many more as the determinism test asks for.
+ */
+#include <string.h>
+
+#include "core/status.h"
+#include "measure/memory.h"
+#include "run/bench.h"
+#include "verify/determinism.h"
+#include "verify/hash.h"
+
+/* What the calls of a check leave behind. */
+struct findings {
+    char reason[320]; /* the first thing that is wrong, "" so far */
+    enum fb_verdict declared, standard;
+    bool bands_hold;
+};
+
+static void note(struct findings *findings, const char *format, const char *text)
+{
+    if (*text && !findings->reason[0])
+        snprintf(findings->reason, sizeof findings->reason, format, text);
+}
+
+static bool is_null_variant(const struct fb_bench *bench)
+{
+    return !bench->variant->properties.gemms;
+}
+
+/* ---- Calls on poisoned buffers ------------------------------------------------------------------ */
+
+static enum fb_status checked_call(struct fb_bench *bench, enum fb_pass pass,
+                                   struct findings *findings)
+{
+    struct fb_finding found;
+    FB_TRY(fb_buffers_poison(&bench->buffers, pass));
+    FB_TRY(fb_buffers_seal(&bench->buffers, pass));
+    FB_TRY(pass == FB_PASS_FORWARD ? fb_bench_forward(bench) : fb_bench_backward(bench));
+    FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
+    note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s", found.text);
+    return FB_OK;
+}
+
+/* ---- Judgement ---------------------------------------------------------------------------------- */
+
+static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_metrics *m,
+                                   enum fb_verdict declared, enum fb_verdict standard)
+{
+    if (declared == FB_VERDICT_ABSENT)
+        return FB_OK;
+    to->max_abs = m->max_abs;
+    to->rel_l2 = m->rel_l2;
+    to->cosine = m->cosine;
+    to->norm_ratio = m->norm_ratio;
+    to->nonfinite = m->nonfinite;
+    to->bound_ratio = m->bound_ratio;
+    if (m->worst[0] >= 0)
+        FB_TRY(fb_text_set(&to->worst, "[%lld,%lld,%lld,%lld]", (long long)m->worst[0],
+                           (long long)m->worst[1], (long long)m->worst[2],
+                           (long long)m->worst[3]));
+    FB_TRY(fb_text_set(&to->verdict, "%s", fb_verdict_name(declared)));
+    FB_TRY(fb_text_set(&to->verdict_standard, "%s", fb_verdict_name(standard)));
+    return fb_text_set(&to->band, "%s", m->band_ratio <= 1 ? "pass" : "fail");
+}
+
+static enum fb_status store_judgement(struct fb_bench *bench, const struct fb_judgement *j,
+                                      struct findings *findings)
+{
+    for (int i = 0; i < FB_JUDGED_COUNT; i++) {
+        struct fb_tensor_result *to = fb_record_tensor(&bench->record, fb_judged_name(i));
+        if (to)
+            FB_TRY(store_tensor(to, &j->metrics[i], j->declared[i], j->standard[i]));
+        if (j->declared[i] != FB_VERDICT_ABSENT && i != FB_JUDGED_LSE)
+            findings->bands_hold &= j->metrics[i].band_ratio <= 1;
+    }
+    findings->declared = j->verdict;
+    findings->standard = j->verdict_standard;
+    note(findings, "%s", j->reason);
+    return FB_OK;
+}
+
+static enum fb_status judge(struct fb_bench *bench, struct findings *findings)
+{
+    struct fb_judgement judgement;
+    FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
+                            bench->record.bn, &bench->buffers.args, &judgement));
+    FB_TRY(store_judgement(bench, &judgement, findings));
+    return fb_text_set(&bench->record.checked, "%s", fb_judge_coverage(bench->shared->judge));
+}
+
+/* The backward alone: o and lse are the reference's, so that an error of the forward cannot hide
+ * one of the backward. The workspace is as the first call left it. */
+static enum fb_status judge_backward_alone(struct fb_bench *bench, struct findings *findings)
+{
+    struct fb_judgement judgement;
+    struct fb_args outputs = bench->buffers.args;
+    if (bench->saved_bytes)
+        return FB_OK;
+    FB_TRY(fb_judge_forward(bench->shared->judge, &outputs.o, &outputs.lse));
+    FB_TRY(fb_bench_backward(bench));
+    outputs.o.data = outputs.lse.data = NULL;
+    FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
+                            bench->record.bn, &outputs, &judgement));
+    if (judgement.verdict == FB_VERDICT_FAIL) {
+        note(findings, "second call, on the reference's o and lse: %s", judgement.reason);
+        findings->declared = FB_VERDICT_FAIL;
+    }
+    return FB_OK;
+}
+
+/* ---- Determinism -------------------------------------------------------------------------------- */
+
+static enum fb_status store_hashes(struct fb_record *record, const struct fb_determinism *runs,
+                                   bool tested)
+{
+    struct fb_tensor_result *to[] = {&record->tensor.dq, &record->tensor.dk, &record->tensor.dv};
+    int differing = 0;
+    for (int i = 0; i < 3; i++) {
+        FB_TRY(fb_text_set(&to[i]->hash, "%016llx", (unsigned long long)runs[i].hash));
+        if (tested)
+            to[i]->deterministic = fb_determinism_holds(&runs[i]);
+        if (runs[i].differing > differing)
+            differing = runs[i].differing;
+    }
+    if (!tested)
+        return FB_OK;
+    record->det_runs = runs[0].runs;
+    record->det_equal = runs[0].runs - differing;
+    return fb_text_set(&record->det_level, "%s", differing ? "none" : "D1");
+}
+
+static void check_claims(const struct fb_bench *bench, const struct fb_determinism *runs,
+                         struct findings *findings)
+{
+    static const unsigned bits[] = {FB_DET_DQ, FB_DET_DK, FB_DET_DV};
+    static const char *const names[] = {"dq", "dk", "dv"};
+    for (int i = 0; i < 3; i++)
+        if ((bench->variant->properties.deterministic & bits[i]) && runs[i].differing) {
+            note(findings, "%s is declared deterministic and changed between runs", names[i]);
+            findings->declared = FB_VERDICT_FAIL;
+        }
+}
+
+/* Runs the backward det_runs times (once without the test, for the hashes), on the variant's own
+ * forward, so that every run has the same inputs. */
+static enum fb_status check_determinism(struct fb_bench *bench, struct findings *findings)
+{
+    bool tested = bench->shared->measure->what & FB_WHAT_DETERMINISM;
+    int runs = tested ? bench->shared->measure->det_runs : 1;
+    const struct fb_args *args = &bench->buffers.args;
+    struct fb_determinism seen[3];
+    enum fb_status status = FB_OK;
+    for (int i = 0; i < 3; i++)
+        fb_determinism_init(&seen[i]);
+    if (!bench->saved_bytes) /* the second call put the reference's in their place */
+        FB_TRY_OUT(fb_bench_forward(bench));
+    for (int run = 0; run < runs; run++) {
+        FB_TRY_OUT(fb_bench_backward(bench));
+        FB_TRY_OUT(fb_determinism_add(&seen[0], &args->dq));
+        FB_TRY_OUT(fb_determinism_add(&seen[1], &args->dk));
+        FB_TRY_OUT(fb_determinism_add(&seen[2], &args->dv));
+    }
+    FB_TRY_OUT(store_hashes(&bench->record, seen, tested));
+    check_claims(bench, seen, findings);
+out:
+    for (int i = 0; i < 3; i++)
+        fb_determinism_free(&seen[i]);
+    return status;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------- */
+
+static void store_plan(struct fb_bench *bench)
+{
+    bench->record.saved_bytes = (int64_t)bench->plan.saved;
+    bench->record.workspace_bytes = (int64_t)bench->plan.workspace;
+    bench->record.outputs_bytes = (int64_t)bench->plan.outputs;
+}
+
+/* Where /proc does not offer the mark, the column stays empty. */
+static void store_peak(struct fb_bench *bench, const struct fb_process_memory *idle)
+{
+    struct fb_process_memory now;
+    bench->record.state_bytes = (int64_t)bench->host.own_peak;
+    if (idle->resident && fb_process_memory(0, &now) == FB_OK && now.peak >= idle->resident)
+        bench->record.peak_bytes = (int64_t)(now.peak - idle->resident);
+    fb_status_clear();
+}
+
+static void read_idle(struct fb_process_memory *idle)
+{
+    if (fb_process_peak_reset(0) != FB_OK || fb_process_memory(0, idle) != FB_OK)
+        *idle = (struct fb_process_memory){0, 0};
+    fb_status_clear();
+}
+
+/* ---- Stage 1 ------------------------------------------------------------------------------------ */
+
+static enum fb_status store_verdicts(struct fb_bench *bench, struct findings *findings)
+{
+    struct fb_record *record = &bench->record;
+    if (findings->reason[0] && findings->declared == FB_VERDICT_PASS)
+        findings->declared = FB_VERDICT_FAIL; /* a guard, an input, an unwritten element */
+    FB_TRY(fb_text_set(&record->verdict, "%s", fb_verdict_name(findings->declared)));
+    FB_TRY(fb_text_set(&record->verdict_standard, "%s", fb_verdict_name(findings->standard)));
+    FB_TRY(fb_text_set(&record->reason, "%s", findings->reason));
+    return fb_text_set(&record->verdict_bands, "%s", findings->bands_hold ? "pass" : "fail");
+}
+
+static enum fb_status run_check(struct fb_bench *bench, struct findings *findings)
+{
+    struct fb_process_memory idle;
+    read_idle(&idle);
+    FB_TRY(fb_bench_open(bench));
+    FB_TRY(checked_call(bench, FB_PASS_FORWARD, findings));
+    FB_TRY(checked_call(bench, FB_PASS_BACKWARD, findings));
+    store_peak(bench, &idle);
+    FB_TRY(judge(bench, findings));
+    FB_TRY(judge_backward_alone(bench, findings));
+    FB_TRY(check_determinism(bench, findings));
+    return store_verdicts(bench, findings);
+}
+
+enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable)
+{
+    struct findings findings = {.bands_hold = true};
+    store_plan(bench);
+    *timeable = true;
+    if (is_null_variant(bench)) /* nothing is computed, so there is nothing to judge */
+        return fb_text_set(&bench->record.verdict, "%s", "");
+    FB_TRY(run_check(bench, &findings));
+    fb_bench_close(bench);
+    *timeable = findings.declared != FB_VERDICT_FAIL || bench->shared->measure->time_failed;
+    return FB_OK;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * group.c: the worker's side of a group: inputs and reference once, then stage 1 (check) for each
+ * case, then stage 2 (timing) for those that passed, in turn.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/numerics.h"
+#include "core/problem.h"
+#include "core/registry.h"
+#include "core/status.h"
+#include "measure/inputs.h"
+#include "measure/machine.h"
+#include "run/bench.h"
+#include "run/describe.h"
+#include "run/golden.h"
+
+struct work {
+    const struct fb_group *group;
+    struct fb_shared shared;
+    struct fb_golden_case golden; /* the group of a golden file, where the recipe names one */
+    struct fb_bench *benches;     /* [group->count] */
+    struct fb_bench **timeable;
+    size_t timeable_count;
+};
+
+/* ---- Setting up --------------------------------------------------------------------------------- */
+
+static enum fb_status stamp(struct fb_record *record)
+{
+    char text[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    return fb_text_set(&record->started, "%s", text);
+}
+
+static enum fb_status make_bench(struct work *work, size_t index)
+{
+    const struct fb_group *group = work->group;
+    struct fb_bench *bench = &work->benches[index];
+    struct fb_case one;
+    bench->shared = &work->shared;
+    bench->index = index;
+    bench->begun = fb_clock_now();
+    fb_record_init(&bench->record);
+    bench->variant = fb_registry_find(group->variant[index]);
+    if (!bench->variant)
+        return fb_fail(FB_USAGE, "unknown variant '%s'", group->variant[index]);
+    FB_TRY(fb_numerics_parse(&bench->numerics, group->numerics[index]));
+    FB_TRY(fb_case_make(&one, group->variant[index], group->problem, group->numerics[index],
+                        group->recipe, group->threads));
+    enum fb_status status = fb_describe_case(&bench->record, &one);
+    fb_case_free(&one);
+    FB_TRY(status);
+    bench->record.threads = work->shared.threads;
+    return stamp(&bench->record);
+}
+
+static enum fb_status fill_inputs(struct work *work)
+{
+    struct fb_shared *shared = &work->shared;
+    struct fb_recipe recipe;
+    if (fb_golden_is_recipe(work->group->recipe)) {
+        FB_TRY(fb_golden_load(work->group->recipe, &work->golden));
+        shared->keep = work->golden.keep;
+        return fb_golden_copy_inputs(&work->golden, &shared->inputs.args);
+    }
+    FB_TRY(fb_recipe_parse(&recipe, work->group->recipe));
+    fb_inputs_fill(&recipe, &shared->problem, &shared->inputs.args);
+    return FB_OK;
+}
+
+static enum fb_status open_shared(struct work *work)
+{
+    struct fb_shared *shared = &work->shared;
+    const struct fb_buffers_options plain = {0};
+    struct fb_plan plan;
+    FB_TRY(fb_plan_make(&plan, &shared->problem, &fb_numerics_standard, NULL));
+    FB_TRY(fb_plan_check(&plan, &fb_memory_host, 0));
+    FB_TRY(fb_buffers_make(&shared->inputs, &fb_memory_host, &shared->problem,
+                           &fb_numerics_standard, &plain));
+    return fill_inputs(work);
+}
+
+static enum fb_status open_judge(struct work *work)
+{
+    const struct fb_judge_options options = {.keep = work->shared.keep, .seed = 1};
+    if (work->shared.judge)
+        return FB_OK;
+    return fb_judge_open(&work->shared.judge, &work->shared.inputs.args, &options);
+}
+
+/* ---- Working ------------------------------------------------------------------------------------ */
+
+/* A run that is not asked for errors still checks: nothing is timed that has not passed. */
+static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
+{
+    bool timeable = false;
+    enum fb_status status = fb_bench_ask(bench);
+    if (status == FB_OK && work->shared.keep)
+        status = fb_fail(FB_REFUSED, "the dropout mask is given from outside");
+    if (status == FB_OK) {
+        FB_TRY(open_judge(work));
+        status = fb_bench_check(bench, &timeable);
+    }
+    if (status != FB_OK)
+        return fb_bench_fail(bench, status);
+    if (timeable && work->group->timed && (work->group->measure.what & FB_WHAT_SPEED)) {
+        work->timeable[work->timeable_count++] = bench;
+        return FB_OK;
+    }
+    char verdict[32], reason[512];
+    snprintf(verdict, sizeof verdict, "%s", fb_text(bench->record.verdict));
+    snprintf(reason, sizeof reason, "%s", fb_text(bench->record.reason));
+    return fb_bench_finish(bench, verdict, reason);
+}
+
+static enum fb_status work_benches(struct work *work)
+{
+    for (size_t i = 0; i < work->group->count; i++)
+        FB_TRY(check_bench(work, &work->benches[i]));
+    return work->timeable_count ? fb_benches_time(work->timeable, work->timeable_count) : FB_OK;
+}
+
+/* The inputs or the reference could not be had: that is the fate of every case left. */
+static enum fb_status refuse_rest(struct work *work, enum fb_status cause)
+{
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s", fb_status_message());
+    fb_status_clear();
+    bool refused = cause == FB_REFUSED || cause == FB_NO_MEMORY;
+    for (size_t i = 0; i < work->group->count; i++)
+        if (!work->benches[i].sent)
+            FB_TRY(fb_bench_finish(&work->benches[i], refused ? "refused" : "crashed", reason));
+    return FB_OK;
+}
+
+enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group)
+{
+    struct work work = {.group = group, .shared = {.worker = worker, .measure = &group->measure}};
+    enum fb_status status;
+    FB_TRY(fb_problem_parse(&work.shared.problem, group->problem));
+    work.shared.threads = group->threads ? group->threads : fb_machine_cpus();
+    work.benches = calloc(group->count, sizeof *work.benches);
+    work.timeable = calloc(group->count, sizeof *work.timeable);
+    if (!work.benches || !work.timeable) {
+        status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", group->count);
+        goto out;
+    }
+    for (size_t i = 0; i < group->count; i++)
+        FB_TRY_OUT(make_bench(&work, i));
+    status = open_shared(&work);
+    if (status == FB_OK)
+        status = work_benches(&work);
+    if (status == FB_REFUSED || status == FB_NO_MEMORY)
+        FB_TRY_OUT(refuse_rest(&work, status));
+out:
+    for (size_t i = 0; work.benches && i < group->count; i++) {
+        fb_bench_close(&work.benches[i]);
+        fb_record_free(&work.benches[i].record);
+    }
+    fb_judge_close(work.shared.judge);
+    fb_buffers_free(&work.shared.inputs);
+    fb_golden_case_free(&work.golden);
+    fb_problem_free(&work.shared.problem);
+    free(work.benches);
+    free(work.timeable);
+    return status;
+}
