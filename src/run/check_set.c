@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/check_set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/paths.h"
+#include "core/registry.h"
+#include "core/status.h"
+#include "run/golden.h"
+
+/* The lecture's three shapes, then what their round numbers hide: lengths off every tile, more
+ * queries than keys and the reverse under a causal mask, groups that are not the head count, one
+ * row, and head sizes off every vector. DRIFT-type data (non-zero mean) comes by recipe. */
+static const struct {
+    const char *problem, *recipe;
+} default_set[] = {
+    {"b=1,h=8,n=512,d=64,dtype=fp32", "randn@1"},
+    {"b=1,h=8,n=512,d=64,dtype=bf16", "randn@1"},
+    {"b=1,h=8,n=512,d=64,dtype=fp16", "randn@1"},
+    {"b=1,h=8,n=512,d=64,causal,dtype=fp32", "randn@1"},
+    {"b=1,h=8,n=512,d=64,causal,dtype=bf16", "randn@1"},
+    {"b=1,h=8,n=512,d=64,causal,dtype=fp16", "randn@1"},
+    {"b=2,h=16,n=2048,d=128,dtype=bf16", "randn@1"},
+    {"b=2,h=16,n=2048,d=128,causal,dtype=fp16", "randn@1"},
+    {"b=1,h=4,n=8192,d=64,causal,dtype=bf16", "randn@1"},
+    {"b=1,h=4,n=8192,d=64,dtype=fp16", "randn@1"},
+    {"b=1,h=2,nq=200,nk=333,d=64,causal,dtype=fp32", "randn@2"},
+    {"b=1,h=2,nq=333,nk=200,d=64,causal,dtype=bf16", "randn@2"},
+    {"b=1,h=6,hk=2,n=300,d=40,dtype=fp16", "randn@3"},
+    {"b=2,h=4,hk=1,n=129,d=80,dv=96,causal-topleft,dtype=fp32", "randn@3"},
+    {"b=2,h=3,n=1,d=16,causal,dtype=fp16", "randn@4"},
+    {"b=1,h=1,nq=256,nk=3,d=32,causal,dtype=fp32", "randn@4"},
+};
+
+static enum fb_status add_case(struct fb_check_set *set, const char *variant, const char *problem,
+                               const char *numerics, const char *recipe)
+{
+    struct fb_case *grown = realloc(set->cases, (set->count + 1) * sizeof *grown);
+    if (!grown)
+        return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", set->count + 1);
+    set->cases = grown;
+    FB_TRY(fb_case_make(&grown[set->count], variant, problem, numerics, recipe, 0));
+    set->count++;
+    return FB_OK;
+}
+
+static enum fb_status add_problem(struct fb_check_set *set, const char *problem,
+                                  const char *numerics, const char *recipe)
+{
+    for (size_t v = 0; v < set->variant_count; v++)
+        FB_TRY(add_case(set, set->variants[v], problem, numerics, recipe));
+    return FB_OK;
+}
+
+/* ---- Variants ----------------------------------------------------------------------------------- */
+
+static enum fb_status use_named(struct fb_check_set *set, const struct fb_check_options *o)
+{
+    for (size_t i = 0; i < o->variant_count; i++) {
+        if (!fb_registry_find(o->variants[i]))
+            return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them",
+                           o->variants[i]);
+        set->variants[set->variant_count++] = o->variants[i];
+    }
+    return FB_OK;
+}
+
+static enum fb_status choose_variants(struct fb_check_set *set, const struct fb_check_options *o)
+{
+    const struct fb_variant *variant;
+    size_t room = o->variant_count + 1;
+    for (int i = 0; fb_registry_at(i); i++)
+        room++;
+    set->variants = calloc(room, sizeof *set->variants);
+    if (!set->variants)
+        return fb_fail(FB_NO_MEMORY, "no memory for %zu names", room);
+    if (o->variant_count)
+        return use_named(set, o);
+    for (int i = 0; (variant = fb_registry_at(i)); i++)
+        if (!fb_variant_is_trap(variant) && variant->properties.gemms)
+            set->variants[set->variant_count++] = variant->name;
+    return FB_OK;
+}
+
+/* ---- Cases -------------------------------------------------------------------------------------- */
+
+static bool is_used(const struct fb_check_set *set, const char *variant)
+{
+    for (size_t i = 0; i < set->variant_count; i++)
+        if (!strcmp(set->variants[i], variant))
+            return true;
+    return false;
+}
+
+static enum fb_status add_experiment(struct fb_check_set *set, const struct fb_check_options *o)
+{
+    FB_TRY(fb_experiment_read(&set->experiment, o->experiment, o->settings, o->setting_count));
+    for (size_t i = 0; i < set->experiment.case_count; i++) {
+        const struct fb_case *one = &set->experiment.cases[i];
+        if (is_used(set, one->variant))
+            FB_TRY(add_case(set, one->variant, one->problem, one->numerics, one->recipe));
+    }
+    return FB_OK;
+}
+
+static enum fb_status add_default(struct fb_check_set *set, const struct fb_check_options *o)
+{
+    char path[4096];
+    set->is_default = true;
+    for (size_t i = 0; i < sizeof default_set / sizeof *default_set; i++)
+        FB_TRY(add_problem(set, default_set[i].problem, o->numerics,
+                           o->recipe ? o->recipe : default_set[i].recipe));
+    snprintf(path, sizeof path, "%s/tests/golden/handed.h5", fb_datadir());
+    if (access(path, R_OK))
+        return FB_OK;
+    return fb_golden_cases(path, set->variants, set->variant_count, &set->cases, &set->count);
+}
+
+enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check_options *o)
+{
+    enum fb_status status;
+    memset(set, 0, sizeof *set);
+    FB_TRY_OUT(choose_variants(set, o));
+    if (o->experiment)
+        FB_TRY_OUT(add_experiment(set, o));
+    for (size_t i = 0; i < o->problem_count; i++)
+        FB_TRY_OUT(add_problem(set, o->problems[i], o->numerics,
+                               o->recipe ? o->recipe : "randn@1"));
+    if (o->golden)
+        FB_TRY_OUT(fb_golden_cases(o->golden, set->variants, set->variant_count, &set->cases,
+                                   &set->count));
+    if (!o->experiment && !o->problem_count && !o->golden)
+        FB_TRY_OUT(add_default(set, o));
+out:
+    if (status != FB_OK)
+        fb_check_set_free(set);
+    return status;
+}
+
+void fb_check_set_free(struct fb_check_set *set)
+{
+    fb_cases_free(set->cases, set->count);
+    fb_experiment_free(&set->experiment);
+    free(set->variants);
+    memset(set, 0, sizeof *set);
+}
