@@ -86,6 +86,7 @@ struct fb_ref_tensors {
     double *dk, *dv;      /* [k_count, d], [k_count, dv] */
     double *dbias;        /* the shape of bias; NULL without, and where rows are chosen */
     double *dsink;        /* [h]; NULL without, and where rows are chosen */
+    double rho;           /* of a spread: the largest mean relative error of a row of p */
 };
 
 /* How rounding errors enter a correct kernel, as factors of a first-order error analysis
@@ -103,21 +104,24 @@ struct fb_ref_roundings {
     double p_floor, ds_floor; /* absolute errors of the same (subnormals) */
     double output;            /* of an output in the problem's dtype */
     double output_floor;      /* absolute error of the same */
-    struct fb_ref_sum { /* a sum of n terms over tiles of `tile` rows: its error relative to */
-        double term;    /* sum |terms| is term sqrt(n) + step f(ceil(n / tile)), with */
-        double step;    /* f(t) = sqrt(t), or t where linear */
-        int64_t tile;
-        bool linear;
+    struct fb_ref_sum {       /* of n terms over tiles of `tile` rows: an error relative to */
+        double term;          /* sum |terms| of term sqrt(n) + step f(T), T = tiles with terms, */
+        double step;          /* f(T) = sqrt(T) up to `stagnation` tiles and T beyond */
+        double stagnation;    /* 0: always T; INFINITY: always sqrt(T) */
+        int64_t tile;         /* rows; 0: everything is one tile */
     } sum_o, sum_dq, sum_dkv;
 };
 
+/* What p, ds, delta or lse is rounded to. */
+enum fb_ref_cast { FB_REF_EXACT, FB_REF_TO_FP32, FB_REF_TO_BF16, FB_REF_TO_FP16 };
+
 /* What a kernel of given numerics would write if only its declared roundings were inexact. */
 struct fb_ref_casts {
-    enum fb_dtype dtype; /* of o where delta is made, and of the outputs */
-    enum fb_numerics_cast { FB_CAST_NONE, FB_CAST_BF16, FB_CAST_FP16 } p_ds, delta, lse;
-    bool recomputed;
+    enum fb_ref_cast output; /* of o where delta is made, and of every output */
+    enum fb_ref_cast p_ds, delta, lse;
+    bool recomputed; /* as in fb_ref_roundings */
     enum fb_acc dq, dkv;
-    int64_t bm, bn; /* an accumulator is rounded every bn keys (dq) or bm queries (dk, dv) */
+    int64_t bm, bn; /* dk, dv are rounded every bm queries, dq every bn keys; 0: once */
 };
 
 /* Any of the outputs may be NULL. `spread` gets first-order error sums (how far roundings can move

@@ -8,26 +8,22 @@
 
 #include "flashback.h"
 
-struct fb_work {
-    double flops; /* floating point operations that cannot be left out */
-    double bytes; /* bytes that must be read or written at least once; 0 where caches hold them */
+#define FB_PLAUSIBLE_TEXT 160
+
+/* What a call cannot do without (reference/cost.h counts it) against what the machine reaches. A
+ * number that is NaN or 0 takes no part: bytes = 0 where the caches may hold the tensors. */
+struct fb_plausibility {
+    double flops;
+    double bytes;
+    double gemm_gflops; /* of the data type at hand: fp32 FLOPs may not be held against bf16's */
+    double copy_gbytes; /* 1e9 bytes read and written a second */
 };
 
-/* FLOPs of the five (backward) or two (forward) GEMMs over the visible pairs: 2 pairs d each for
- * q k^T, ds k and ds^T q, 2 pairs dv each for dout v^T, p^T dout and p v. */
-double fb_flops_forward(const struct fb_problem *problem);
-double fb_flops_backward(const struct fb_problem *problem);
+/* max(flops / (1e9 gemm_gflops), bytes / (1e9 copy_gbytes)); 0 where nothing is known. */
+double fb_least_seconds(const struct fb_plausibility *limit);
 
-/* Every input read once and every output written once. */
-double fb_bytes_backward(const struct fb_problem *problem);
-double fb_bytes_forward(const struct fb_problem *problem);
-
-/* The least seconds the ceilings allow: max(bytes / (1e9 copy_gbytes), flops / (1e9 gemm_gflops)).
- * A ceiling that is NaN or 0 does not count. */
-double fb_least_seconds(const struct fb_work *work, double gemm_gflops, double copy_gbytes);
-
-/* "" if seconds >= 0.95 least, else one line that says so, for the record. */
-void fb_plausible(char text[160], double seconds, const struct fb_work *work, double gemm_gflops,
-                  double copy_gbytes);
+/* text becomes "" when seconds reach 0.95 of the least, else one line for the record. */
+void fb_plausible(char text[FB_PLAUSIBLE_TEXT], double seconds,
+                  const struct fb_plausibility *limit);
 
 #endif

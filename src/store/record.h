@@ -70,8 +70,9 @@ enum fb_status fb_samples_set(double **samples, size_t *sample_count, const doub
 /* "o", "dq", "dk", "dv", "dbias" or "dsink"; NULL for any other name. */
 struct fb_tensor_result *fb_record_tensor(struct fb_record *record, const char *name);
 
-/* One JSON object, missing values left out, infinities as "inf" and "-inf". No line feed in it. */
-void fb_record_write_json(const struct fb_record *record, struct fb_json *json);
+/* One JSON object (a member `name` of the one that is open, or NULL), missing values left out,
+ * infinities as "inf" and "-inf". No line feed in it. */
+void fb_record_write_json(const struct fb_record *record, struct fb_json *json, const char *name);
 
 /* The same as a malloc'd text, for the pipe; NULL without memory. */
 char *fb_record_to_json(const struct fb_record *record);

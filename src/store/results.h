@@ -42,7 +42,9 @@ struct fb_results {
     size_t run_count;
     struct fb_record *records; /* one a key */
     size_t record_count;
-    char *damage; /* NULL, or one line: where a journal stopped being readable */
+    char *damage;  /* NULL, or one line: where a journal stopped being readable */
+    size_t *index; /* hash table of the keys: record number + 1, 0 is free; private */
+    size_t index_size, record_room;
 };
 
 void fb_results_init(struct fb_results *results);
@@ -52,6 +54,9 @@ void fb_results_free(struct fb_results *results);
  * the older one in its place. */
 enum fb_status fb_results_add_run(struct fb_results *results, struct fb_run *run);
 enum fb_status fb_results_add(struct fb_results *results, struct fb_record *record);
+
+/* Rebuilds the hash table after records were put into place by other means. */
+enum fb_status fb_results_index(struct fb_results *results);
 
 const struct fb_record *fb_results_find(const struct fb_results *results, const char *key);
 

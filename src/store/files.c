@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * files.c: whole files.
+ */
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/status.h"
+
+/* Reads to the end, growing: the size that stat gives may be out of date before it is used. */
+static enum fb_status read_all(int fd, const char *path, char **text, size_t *length)
+{
+    size_t capacity = 1 << 16;
+    char *buffer = malloc(capacity);
+    *length = 0;
+    while (buffer) {
+        ssize_t got = read(fd, buffer + *length, capacity - *length - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            free(buffer);
+            return fb_fail(FB_IO, "cannot read %s: %s", path, strerror(errno));
+        }
+        *length += (size_t)got;
+        if (got == 0) {
+            buffer[*length] = '\0';
+            *text = buffer;
+            return FB_OK;
+        }
+        if (capacity - *length < 2) {
+            char *grown = realloc(buffer, capacity * 2);
+            if (!grown)
+                free(buffer);
+            buffer = grown;
+            capacity *= 2;
+        }
+    }
+    return fb_fail(FB_NO_MEMORY, "out of memory reading %s", path);
+}
+
+enum fb_status fb_file_read(const char *path, char **text, size_t *length)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *text = NULL;
+    if (fd < 0)
+        return fb_fail(FB_IO, "cannot open %s: %s", path, strerror(errno));
+    enum fb_status status = read_all(fd, path, text, length);
+    close(fd);
+    return status;
+}
+
+static int sync_path(const char *path, int flags)
+{
+    int fd = open(path, flags | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int failed = fsync(fd);
+    if (failed && (errno == EINVAL || errno == EROFS)) /* nothing there to be synced */
+        failed = 0;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return failed;
+}
+
+static int sync_folder_of(const char *path)
+{
+    char *folder = strdup(path);
+    if (!folder)
+        return -1;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    int failed = sync_path(slash ? folder : ".", O_RDONLY | O_DIRECTORY);
+    free(folder);
+    return failed;
+}
+
+enum fb_status fb_file_publish(const char *from, const char *to)
+{
+    if (sync_path(from, O_RDONLY) || rename(from, to)) {
+        enum fb_status status = fb_fail(FB_IO, "cannot write %s: %s", to, strerror(errno));
+        unlink(from);
+        return status;
+    }
+    if (sync_folder_of(to))
+        return fb_fail(FB_IO, "cannot sync the folder of %s: %s", to, strerror(errno));
+    return FB_OK;
+}

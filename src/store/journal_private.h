@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * journal_private.h: what the journal's reader and writer share.
+ */
+#ifndef FB_STORE_JOURNAL_PRIVATE_H
+#define FB_STORE_JOURNAL_PRIVATE_H
+
+#include <stdbool.h>
+
+#include "store/journal.h"
+
+struct fb_journal_scan {
+    struct fb_results results; /* what the intact lines hold */
+    size_t good;               /* bytes of intact lines from the start */
+    bool torn_tail;            /* nothing intact follows the damage: it may be cut off */
+};
+
+/* *scan starts as zeros. FB_CORRUPT when the text is no journal; the caller frees scan->results in
+ * any case. */
+enum fb_status fb_journal_scan(struct fb_journal_scan *scan, const char *text, size_t length,
+                               const char *path);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * merge.c: one set of results out of several files.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "core/status.h"
+#include "store/results.h"
+
+static enum fb_status add_note(char **notes, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static enum fb_status add_note(char **notes, const char *format, ...)
+{
+    va_list arguments;
+    char *line = NULL, *joined = NULL;
+    va_start(arguments, format);
+    int length = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return fb_fail(FB_NO_MEMORY, "out of memory merging");
+    length = asprintf(&joined, "%s%s\n", fb_text(*notes), line);
+    free(line);
+    if (length < 0)
+        return fb_fail(FB_NO_MEMORY, "out of memory merging");
+    free(*notes);
+    *notes = joined;
+    return FB_OK;
+}
+
+static bool same_machine(const struct fb_run *a, const struct fb_run *b)
+{
+    static const char *const names[] = {"host", "cpu_model", "gpu_uuid"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(fb_run_get(a, names[i]), fb_run_get(b, names[i])) != 0)
+            return false;
+    return true;
+}
+
+static const struct fb_run *run_of(const struct fb_results *results, const struct fb_record *record)
+{
+    static const struct fb_run unknown;
+    bool known = record->run >= 0 && (size_t)record->run < results->run_count;
+    return known ? &results->runs[record->run] : &unknown;
+}
+
+/* Moves the file's records into the set. */
+static enum fb_status take_records(struct fb_results *all, struct fb_results *file,
+                                   const char *path, size_t first_run, char **notes)
+{
+    size_t replaced = 0;
+    for (size_t i = 0; i < file->record_count; i++) {
+        struct fb_record *record = &file->records[i];
+        const struct fb_record *older = fb_results_find(all, fb_text(record->key));
+        record->run += (int64_t)first_run;
+        if (older && !same_machine(run_of(all, older), run_of(all, record)))
+            return fb_fail(FB_USAGE, "%s: the case %s was measured on another machine too (%s, %s)",
+                           path, fb_text(record->key), fb_run_get(run_of(all, older), "host"),
+                           fb_run_get(run_of(all, record), "host"));
+        replaced += older != NULL;
+        FB_TRY(fb_results_add(all, record));
+    }
+    if (replaced)
+        FB_TRY(
+            add_note(notes, "%s: %zu cases replace those of files named before", path, replaced));
+    return FB_OK;
+}
+
+static enum fb_status take_file(struct fb_results *all, const char *path, char **notes)
+{
+    struct fb_results file;
+    size_t first_run = all->run_count;
+    FB_TRY(fb_results_read(&file, path));
+    enum fb_status status = FB_OK;
+    if (file.damage)
+        FB_TRY_OUT(add_note(notes, "%s", file.damage));
+    for (size_t i = 0; i < file.run_count; i++)
+        FB_TRY_OUT(fb_results_add_run(all, &file.runs[i]));
+    FB_TRY_OUT(take_records(all, &file, path, first_run, notes));
+out:
+    fb_results_free(&file);
+    return status;
+}
+
+/* Is there a run of the same grid with this shard? */
+static bool have_shard(const struct fb_results *all, const struct fb_run *like, int64_t shard)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)shard);
+    for (size_t i = 0; i < all->run_count; i++)
+        if (!strcmp(fb_run_get(&all->runs[i], "grid_hash"), fb_run_get(like, "grid_hash")) &&
+            !strcmp(fb_run_get(&all->runs[i], "shards"), fb_run_get(like, "shards")) &&
+            !strcmp(fb_run_get(&all->runs[i], "shard"), number))
+            return true;
+    return false;
+}
+
+/* A note for each grid that was dealt out and of which shards are not here. Shards count from 0. */
+static enum fb_status tell_missing(const struct fb_results *all, char **notes)
+{
+    for (size_t i = 0; i < all->run_count; i++) {
+        const struct fb_run *run = &all->runs[i];
+        int64_t shards, missing = 0;
+        bool told = false;
+        for (size_t before = 0; before < i; before++)
+            told |=
+                !strcmp(fb_run_get(&all->runs[before], "grid_hash"), fb_run_get(run, "grid_hash"));
+        if (told || !fb_number_int(fb_run_get(run, "shards"), &shards) || shards > 1000000)
+            continue;
+        for (int64_t shard = 0; shard < shards; shard++)
+            missing += !have_shard(all, run, shard);
+        if (missing)
+            FB_TRY(add_note(notes, "%s: %lld of %lld shards are missing",
+                            fb_run_get(run, "experiment"), (long long)missing, (long long)shards));
+    }
+    return FB_OK;
+}
+
+enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
+                                char **notes)
+{
+    enum fb_status status = FB_OK;
+    fb_results_init(results);
+    *notes = NULL;
+    for (size_t i = 0; i < count; i++)
+        FB_TRY_OUT(take_file(results, paths[i], notes));
+    FB_TRY_OUT(tell_missing(results, notes));
+    return FB_OK;
+out:
+    fb_results_free(results);
+    free(*notes);
+    *notes = NULL;
+    return status;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * record.c: a record's life, and its form as one JSON object.
+ */
+#include "store/record.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "core/status.h"
+#include "store/parse.h"
+
+void fb_record_init(struct fb_record *record)
+{
+    memset(record, 0, sizeof *record);
+    for (size_t i = 0; i < fb_column_count; i++) {
+        void *slot = fb_column_slot(&fb_columns[i], record);
+        switch (fb_columns[i].kind) {
+        case FB_KIND_TEXT:
+            *(char **)slot = NULL;
+            break;
+        case FB_KIND_INT:
+            *(int64_t *)slot = FB_MISSING_INT;
+            break;
+        case FB_KIND_UINT:
+            *(uint64_t *)slot = FB_MISSING_UINT;
+            break;
+        case FB_KIND_REAL:
+            *(double *)slot = NAN;
+            break;
+        }
+    }
+}
+
+void fb_record_free(struct fb_record *record)
+{
+    for (size_t i = 0; i < fb_column_count; i++)
+        if (fb_columns[i].kind == FB_KIND_TEXT)
+            free(*(char **)fb_column_slot(&fb_columns[i], record));
+    free(record->fwd_samples);
+    free(record->bwd_samples);
+    fb_record_init(record);
+}
+
+enum fb_status fb_text_set(char **text, const char *format, ...)
+{
+    va_list arguments;
+    char *made;
+    va_start(arguments, format);
+    int length = vasprintf(&made, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return fb_fail(FB_NO_MEMORY, "out of memory for a text of a record");
+    free(*text);
+    *text = made;
+    return FB_OK;
+}
+
+const char *fb_text(const char *text)
+{
+    return text ? text : "";
+}
+
+enum fb_status fb_samples_set(double **samples, size_t *sample_count, const double *values,
+                              size_t count)
+{
+    double *copy = NULL;
+    if (count) {
+        copy = malloc(count * sizeof *copy);
+        if (!copy)
+            return fb_fail(FB_NO_MEMORY, "out of memory for %zu samples", count);
+        memcpy(copy, values, count * sizeof *copy);
+    }
+    free(*samples);
+    *samples = copy;
+    *sample_count = count;
+    return FB_OK;
+}
+
+struct fb_tensor_result *fb_record_tensor(struct fb_record *record, const char *name)
+{
+#define RETURN_IF_NAMED(of)                                                                        \
+    if (!strcmp(name, #of))                                                                        \
+        return &record->tensor.of;
+    FB_RESULT_TENSORS(RETURN_IF_NAMED)
+#undef RETURN_IF_NAMED
+    return NULL;
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------
+ */
+
+static void write_column(const struct fb_column *column, const struct fb_record *record,
+                         struct fb_json *json)
+{
+    if (fb_column_missing(column, record))
+        return;
+    switch (column->kind) {
+    case FB_KIND_TEXT:
+        fb_json_string(json, column->name, fb_column_text(column, record));
+        break;
+    case FB_KIND_INT:
+        fb_json_int(json, column->name, fb_column_int(column, record));
+        break;
+    case FB_KIND_UINT: { /* as text: a JSON reader may not hold 64 unsigned bits */
+        char text[FB_REAL_TEXT];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)fb_column_uint(column, record));
+        fb_json_string(json, column->name, text);
+        break;
+    }
+    case FB_KIND_REAL:
+        fb_json_real(json, column->name, fb_column_real(column, record));
+        break;
+    }
+}
+
+static void write_samples(struct fb_json *json, const char *name, const double *samples,
+                          size_t count)
+{
+    if (!count)
+        return;
+    fb_json_begin(json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        fb_json_real(json, NULL, samples[i]);
+    fb_json_end(json);
+}
+
+void fb_record_write_json(const struct fb_record *record, struct fb_json *json, const char *name)
+{
+    fb_json_begin(json, name, '{');
+    for (size_t i = 0; i < fb_column_count; i++)
+        write_column(&fb_columns[i], record, json);
+    write_samples(json, "fwd_ms_samples", record->fwd_samples, record->fwd_sample_count);
+    write_samples(json, "bwd_ms_samples", record->bwd_samples, record->bwd_sample_count);
+    fb_json_end(json);
+}
+
+char *fb_record_to_json(const struct fb_record *record)
+{
+    struct fb_json json;
+    fb_json_init(&json);
+    fb_record_write_json(record, &json, NULL);
+    if (!fb_json_text(&json)) {
+        fb_json_free(&json);
+        return NULL;
+    }
+    return json.text;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------
+ */
+
+static bool read_real(const json_t *value, double *real)
+{
+    const char *text = json_string_value(value);
+    if (json_is_number(value))
+        *real = json_number_value(value);
+    else if (json_is_null(value))
+        *real = NAN;
+    else if (text && !strcmp(text, "inf"))
+        *real = INFINITY;
+    else if (text && !strcmp(text, "-inf"))
+        *real = -INFINITY;
+    else
+        return false;
+    return true;
+}
+
+static enum fb_status read_column(const struct fb_column *column, const json_t *value,
+                                  struct fb_record *record)
+{
+    void *slot = fb_column_slot(column, record);
+    bool good = false;
+    if (json_is_null(value))
+        return FB_OK;
+    switch (column->kind) {
+    case FB_KIND_TEXT:
+        if (json_is_string(value))
+            return fb_text_set(slot, "%s", json_string_value(value));
+        break;
+    case FB_KIND_INT:
+        good = json_is_integer(value);
+        *(int64_t *)slot = (int64_t)json_integer_value(value);
+        break;
+    case FB_KIND_UINT:
+        good = json_is_string(value) && fb_number_uint(json_string_value(value), slot);
+        break;
+    case FB_KIND_REAL:
+        good = read_real(value, slot);
+        break;
+    }
+    return good ? FB_OK
+                : fb_fail(FB_CORRUPT, "record: %s has a value of another kind", column->name);
+}
+
+static enum fb_status read_samples(const json_t *array, double **samples, size_t *count)
+{
+    if (!json_is_array(array))
+        return fb_fail(FB_CORRUPT, "record: the samples are not a list");
+    *count = json_array_size(array);
+    free(*samples);
+    *samples = calloc(*count + 1, sizeof **samples);
+    if (!*samples)
+        return fb_fail(FB_NO_MEMORY, "out of memory for %zu samples", *count);
+    for (size_t i = 0; i < *count; i++)
+        if (!read_real(json_array_get(array, i), &(*samples)[i]))
+            return fb_fail(FB_CORRUPT, "record: sample %zu is not a number", i);
+    return FB_OK;
+}
+
+enum fb_status fb_record_parse(struct fb_record *record, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    fb_record_init(record);
+    if (!json_is_object(object))
+        return fb_fail(FB_CORRUPT, "record: not a JSON object");
+    json_object_foreach((json_t *)object, name, value)
+    {
+        const struct fb_column *column = fb_column_find(name);
+        if (column)
+            FB_TRY(read_column(column, value, record));
+        else if (!strcmp(name, "fwd_ms_samples"))
+            FB_TRY(read_samples(value, &record->fwd_samples, &record->fwd_sample_count));
+        else if (!strcmp(name, "bwd_ms_samples"))
+            FB_TRY(read_samples(value, &record->bwd_samples, &record->bwd_sample_count));
+    }
+    return FB_OK;
+}
+
+enum fb_status fb_record_from_json(struct fb_record *record, const char *text)
+{
+    json_error_t error;
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    fb_record_init(record);
+    if (!object)
+        return fb_fail(FB_CORRUPT, "record: %s", error.text);
+    enum fb_status status = fb_record_parse(record, object);
+    json_decref(object);
+    return status;
+}

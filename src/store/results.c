@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * results.c: the set of records in memory. A hash table over the keys keeps adding linear.
+ */
+#include "store/results.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "store/files.h"
+#include "store/hdf5.h"
+#include "store/journal.h"
+
+void fb_results_init(struct fb_results *results)
+{
+    memset(results, 0, sizeof *results);
+}
+
+void fb_results_free(struct fb_results *results)
+{
+    for (size_t i = 0; i < results->run_count; i++)
+        fb_run_free(&results->runs[i]);
+    for (size_t i = 0; i < results->record_count; i++)
+        fb_record_free(&results->records[i]);
+    free(results->runs);
+    free(results->records);
+    free(results->damage);
+    free(results->index);
+    fb_results_init(results);
+}
+
+enum fb_status fb_results_add_run(struct fb_results *results, struct fb_run *run)
+{
+    struct fb_run *runs = realloc(results->runs, (results->run_count + 1) * sizeof *runs);
+    if (!runs)
+        return fb_fail(FB_NO_MEMORY, "out of memory for a run");
+    results->runs = runs;
+    runs[results->run_count++] = *run;
+    fb_run_init(run);
+    return FB_OK;
+}
+
+/* FNV-1a. */
+static size_t hash_of(const char *key)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *key; key++)
+        hash = (hash ^ (unsigned char)*key) * 0x100000001b3u;
+    return (size_t)hash;
+}
+
+/* The place of the key in the table: its own, or the free one it would take. */
+static size_t *place_of(const struct fb_results *results, const char *key)
+{
+    size_t mask = results->index_size - 1;
+    size_t at = hash_of(key) & mask;
+    while (results->index[at] &&
+           strcmp(fb_text(results->records[results->index[at] - 1].key), key) != 0)
+        at = (at + 1) & mask;
+    return &results->index[at];
+}
+
+enum fb_status fb_results_index(struct fb_results *results)
+{
+    size_t room = 64;
+    while (room <= results->record_count)
+        room *= 2;
+    struct fb_record *records = realloc(results->records, room * sizeof *records);
+    if (!records)
+        return fb_fail(FB_NO_MEMORY, "out of memory for %zu records", room);
+    results->records = records;
+    size_t *index = calloc(2 * room, sizeof *index); /* at most half full */
+    if (!index)
+        return fb_fail(FB_NO_MEMORY, "out of memory for %zu records", room);
+    free(results->index);
+    results->index = index;
+    results->index_size = 2 * room;
+    results->record_room = room;
+    for (size_t i = 0; i < results->record_count; i++)
+        *place_of(results, fb_text(results->records[i].key)) = i + 1;
+    return FB_OK;
+}
+
+enum fb_status fb_results_add(struct fb_results *results, struct fb_record *record)
+{
+    if (results->record_count == results->record_room)
+        FB_TRY(fb_results_index(results));
+    size_t *place = place_of(results, fb_text(record->key));
+    if (*place) {
+        fb_record_free(&results->records[*place - 1]);
+    } else {
+        *place = ++results->record_count;
+    }
+    results->records[*place - 1] = *record;
+    fb_record_init(record);
+    return FB_OK;
+}
+
+const struct fb_record *fb_results_find(const struct fb_results *results, const char *key)
+{
+    if (!results->record_count)
+        return NULL;
+    size_t place = *place_of(results, key);
+    return place ? &results->records[place - 1] : NULL;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------
+ */
+
+enum fb_status fb_results_read(struct fb_results *results, const char *path)
+{
+    bool is_hdf5;
+    fb_results_init(results);
+    FB_TRY(fb_hdf5_recognise(path, &is_hdf5));
+    if (is_hdf5)
+        FB_TRY(fb_hdf5_read(results, path));
+    else
+        FB_TRY(fb_journal_read(results, path));
+    return FB_OK;
+}
+
+enum fb_status fb_results_write(const struct fb_results *results, const char *path)
+{
+    size_t length = strlen(path) + sizeof ".tmp";
+    char *temporary = malloc(length);
+    if (!temporary)
+        return fb_fail(FB_NO_MEMORY, "out of memory writing %s", path);
+    memcpy(temporary, path, length - sizeof ".tmp");
+    memcpy(temporary + length - sizeof ".tmp", ".tmp", sizeof ".tmp");
+    enum fb_status status = fb_hdf5_write(results, temporary, path);
+    if (status == FB_OK)
+        status = fb_file_publish(temporary, path);
+    free(temporary);
+    return status == FB_OK ? FB_OK : fb_status_pass(__FILE__, __LINE__, status);
+}
