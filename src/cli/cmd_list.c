@@ -59,22 +59,15 @@ static void print_text(const struct fb_variant *variant, const char *why)
 
 static void print_json(struct fb_json *json, const struct fb_variant *variant, const char *why)
 {
-    fb_json_object_begin(json);
-    fb_json_key(json, "name");
-    fb_json_string(json, variant->name);
-    fb_json_key(json, "backend");
-    fb_json_string(json, variant->backend);
-    fb_json_key(json, "summary");
-    fb_json_string(json, variant->summary);
-    fb_json_key(json, "runs_here");
-    fb_json_bool(json, !why);
-    fb_json_key(json, "reason");
-    fb_json_string(json, why);
-    fb_json_key(json, "deterministic");
-    fb_json_string(json, determinism_text(variant->properties.deterministic));
-    fb_json_key(json, "gemms");
-    fb_json_int(json, variant->properties.gemms);
-    fb_json_object_end(json);
+    fb_json_begin(json, NULL, '{');
+    fb_json_string(json, "name", variant->name);
+    fb_json_string(json, "backend", variant->backend);
+    fb_json_string(json, "summary", variant->summary);
+    fb_json_bool(json, "runs_here", !why);
+    fb_json_string(json, "reason", why);
+    fb_json_string(json, "deterministic", determinism_text(variant->properties.deterministic));
+    fb_json_int(json, "gemms", variant->properties.gemms);
+    fb_json_end(json);
 }
 
 static enum fb_status print_list(bool as_json, bool traps)
@@ -83,7 +76,7 @@ static enum fb_status print_list(bool as_json, bool traps)
     struct fb_json json;
     char reason[512];
     fb_json_init(&json);
-    fb_json_array_begin(&json);
+    fb_json_begin(&json, NULL, '[');
     if (!as_json)
         printf("%-22s %-5s %-9s %5s  %s\n", "variant", "here", "same bits", "GEMMs",
                "what it is, or why it does not run here");
@@ -96,7 +89,7 @@ static enum fb_status print_list(bool as_json, bool traps)
         else
             print_text(variant, why);
     }
-    fb_json_array_end(&json);
+    fb_json_end(&json);
     const char *text = fb_json_text(&json);
     if (as_json && text)
         puts(text);

@@ -11,16 +11,16 @@
 
 #include "flashback.h"
 
-struct fb_fact {
+struct fb_machine_fact {
     const char *key; /* "cpu_model"; static */
     char value[160];
 };
 
-#define FB_FACTS 48
+#define FB_MACHINE_FACTS 48
 
-struct fb_facts {
+struct fb_machine_facts {
     size_t count;
-    struct fb_fact fact[FB_FACTS];
+    struct fb_machine_fact fact[FB_MACHINE_FACTS];
     /* One line about what disturbs measurements here (a clock that floats or cannot be read, a busy
      * machine), "" if nothing. */
     char warning[256];
@@ -29,10 +29,10 @@ struct fb_facts {
 /* host, os, kernel, cpu_model, cpus, cache_l1d, cache_l2, cache_l3, memory_bytes,
  * memory_limit_bytes, governor, frequency_mhz, frequency_max_mhz, turbo, load_1min, version,
  * commit, compiler, cflags, blas, openmp. */
-void fb_machine_facts(struct fb_facts *facts);
+void fb_machine_facts(struct fb_machine_facts *facts);
 
 /* NULL if there is no such key. */
-const char *fb_facts_find(const struct fb_facts *facts, const char *key);
+const char *fb_machine_find(const struct fb_machine_facts *facts, const char *key);
 
 /* Processors this process may run on (affinity and cgroup quota, rounded up), at least 1. */
 int fb_machine_cpus(void);

@@ -23,16 +23,12 @@ struct fb_check_report {
 static void begin_json(struct fb_check_report *report, const struct fb_run *facts)
 {
     struct fb_json *json = &report->json;
-    fb_json_object_begin(json);
-    fb_json_key(json, "run");
-    fb_json_object_begin(json);
-    for (size_t i = 0; i < facts->fact_count; i++) {
-        fb_json_key(json, facts->facts[i].name);
-        fb_json_string(json, facts->facts[i].value);
-    }
-    fb_json_object_end(json);
-    fb_json_key(json, "cases");
-    fb_json_array_begin(json);
+    fb_json_begin(json, NULL, '{');
+    fb_json_begin(json, "run", '{');
+    for (size_t i = 0; i < facts->fact_count; i++)
+        fb_json_string(json, facts->facts[i].name, facts->facts[i].value);
+    fb_json_end(json);
+    fb_json_begin(json, "cases", '[');
 }
 
 enum fb_status fb_check_report_open(struct fb_check_report **out,
@@ -155,8 +151,8 @@ enum fb_status fb_check_report_save(struct fb_check_report *report)
 {
     if (!report->options->json)
         return FB_OK;
-    fb_json_array_end(&report->json);
-    fb_json_object_end(&report->json);
+    fb_json_end(&report->json);
+    fb_json_end(&report->json);
     const char *text = fb_json_text(&report->json);
     if (!text)
         return fb_fail(FB_NO_MEMORY, "no memory for the report");

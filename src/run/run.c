@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "run/facts.h"
 #include "run/progress.h"
+#include "run/protocol.h"
 #include "run/supervisor.h"
 #include "run/tally.h"
 #include "store/journal.h"

@@ -13,7 +13,6 @@
 #include "measure/plausible.h"
 #include "measure/stats.h"
 #include "measure/timer.h"
-#include "reference/cost.h"
 #include "run/bench.h"
 
 /* ---- What the process measures once ------------------------------------------------------------- */
@@ -127,14 +126,12 @@ static enum fb_status store_method(struct fb_bench *bench, const struct fb_timer
 /* A time that no machine could reach is kept, but said to be one. */
 static enum fb_status flag_implausible(struct fb_bench *bench, const struct fb_ceilings *ceilings)
 {
-    const struct fb_problem *problem = &bench->shared->problem;
-    struct fb_cost cost;
     struct fb_record *r = &bench->record;
-    char text[160] = "";
-    fb_cost_of(problem, &cost);
-    const struct fb_work work = {.flops = cost.backward_flops};
+    char text[FB_PLAUSIBLE_TEXT] = "";
+    const struct fb_plausibility limit = {.flops = r->bwd_flops,
+                                          .gemm_gflops = ceilings->gemm_gflops};
     if (bench->variant->properties.gemms)
-        fb_plausible(text, r->bwd_ms * 1e-3, &work, ceilings->gemm_gflops, ceilings->copy_gbytes);
+        fb_plausible(text, r->bwd_ms * 1e-3, &limit);
     return *text ? fb_text_set(&r->reason, "%s%s%s", fb_text(r->reason),
                                r->reason && *r->reason ? "; " : "", text)
                  : FB_OK;

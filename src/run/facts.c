@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/json.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "measure/machine.h"
+
+static enum fb_status add_machine(struct fb_run *facts)
+{
+    struct fb_machine_facts machine;
+    char library[32];
+    fb_machine_facts(&machine);
+    for (size_t i = 0; i < machine.count; i++)
+        FB_TRY(fb_run_set(facts, machine.fact[i].key, "%s", machine.fact[i].value));
+    fb_results_library_version(library);
+    if (*machine.warning)
+        fb_log_note("%s", machine.warning);
+    return fb_run_set(facts, "hdf5_version", "%s", library);
+}
+
+static enum fb_status add_command(struct fb_run *facts, int argc, char **argv)
+{
+    char *line = strdup("flashback"), stamp[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    for (int i = 0; line && i < argc; i++) {
+        char *longer = NULL;
+        if (asprintf(&longer, "%s %s", line, argv[i]) < 0)
+            longer = NULL;
+        free(line);
+        line = longer;
+    }
+    if (!line)
+        return fb_fail(FB_NO_MEMORY, "no memory for the command line");
+    enum fb_status status = fb_run_set(facts, "argv", "%s", line);
+    free(line);
+    FB_TRY(status);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    FB_TRY(fb_run_set(facts, "started", "%s", stamp));
+    return fb_run_set(facts, "program", "flashback");
+}
+
+/* Names the grid: two journals may only be joined or gone on with if they cut up the same one. */
+static uint64_t grid_hash(const struct fb_experiment *experiment)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < experiment->case_count; i++)
+        for (const char *c = experiment->cases[i].key; ; c++) {
+            hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+            if (!*c)
+                break;
+        }
+    return hash;
+}
+
+static enum fb_status add_experiment(struct fb_run *facts, const struct fb_run_options *options,
+                                     const struct fb_experiment *e)
+{
+    FB_TRY(fb_run_set(facts, "experiment", "%s", e->name));
+    FB_TRY(fb_run_set(facts, "experiment_text", "%s", e->text));
+    FB_TRY(fb_run_set(facts, "question", "%s", e->question ? e->question : ""));
+    FB_TRY(fb_run_set(facts, "shows", "%s", e->shows ? e->shows : ""));
+    FB_TRY(fb_run_set(facts, "grid_hash", "%016llx", (unsigned long long)grid_hash(e)));
+    FB_TRY(fb_run_set(facts, "shard", "%d", options->shard));
+    return fb_run_set(facts, "shards", "%d", options->shards);
+}
+
+enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,
+                                const struct fb_experiment *experiment)
+{
+    FB_TRY(add_command(facts, options->argc, options->argv));
+    FB_TRY(add_machine(facts));
+    return experiment ? add_experiment(facts, options, experiment) : FB_OK;
+}
