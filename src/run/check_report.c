@@ -112,7 +112,7 @@ enum fb_status fb_check_report_row(struct fb_check_report *report, const struct 
         puts("Errors in units of the bound each element is allowed: above 1 fails.");
     print_row(report, record);
     if (report->options->json)
-        fb_record_write_json(record, &report->json);
+        fb_record_write_json(record, &report->json, NULL);
     return FB_OK;
 }
 
