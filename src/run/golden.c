@@ -215,7 +215,7 @@ enum fb_status fb_golden_check_reference(const char *path,
     enum fb_status status = FB_OK;
     for (size_t i = 0; i < fb_golden_count(file) && status == FB_OK; i++) {
         struct fb_golden_case one;
-        double ratio;
+        double ratio = 0;
         status = fb_golden_read(file, i, &one);
         if (status != FB_OK)
             break;

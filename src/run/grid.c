@@ -178,7 +178,7 @@ static enum fb_status emit_case(const struct fb_grid *grid, const struct odomete
 {
     size_t next = 1 + grid->axis_count;
     struct fb_case one;
-    int threads;
+    int threads = 0;
     FB_TRY(parse_threads(wheel_word(odometer, next + 1), &threads));
     char *text = problem_text(grid, odometer);
     if (!text)
