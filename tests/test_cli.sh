@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# test_cli.sh: what a user can get wrong. Each gives one line and the right exit status.
+. "$(dirname "$0")/lib.sh"
+
+tiny="-p n=8,d=8,dtype=fp32"
+
+# ---- The front door
+expect 2 "no command" "no command" "$flashback"
+expect 2 "unknown command 'chekc'" "an unknown command" "$flashback" chekc
+expect 0 "" "--help" "$flashback" --help
+expect 0 "" "--version" "$flashback" --version
+for command in list info check run table plot export merge; do
+    expect 0 "" "$command --help" "$flashback" $command --help
+    expect 2 "unknown option --nonsense" "$command --nonsense" "$flashback" $command --nonsense
+done
+"$flashback" --help >/dev/full 2>"$scratch/err"
+ok $((($? == 4) ? 0 : 1)) "--help on a full device"
+"$flashback" list >/dev/full 2>"$scratch/err"
+ok $((($? == 4) ? 0 : 1)) "list on a full device"
+
+# ---- Problems and numerics
+expect 2 "d=0 .*1.*256" "d=0" "$flashback" check -v cpu-split -p n=8,d=0
+expect 2 "d=257 .*1.*256" "d=257" "$flashback" check -v cpu-split -p n=8,d=257
+expect 2 "dtype=fp8.*fp32.*bf16.*fp16" "dtype=fp8" "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp8
+expect 2 "h.*hk" "h not divisible by hk" "$flashback" check -v cpu-split -p n=8,d=8,h=6,hk=4
+expect 2 "seqlen" "an unknown problem key" "$flashback" check -v cpu-split -p seqlen=8,d=8
+expect 2 "mask" "an unknown mask" "$flashback" check -v cpu-split -p n=8,d=8,mask=diagonal
+expect 2 "fp12" "unknown numerics" "$flashback" check -v cpu-split $tiny -n dq=fp12
+expect 2 "normal" "an unknown recipe" "$flashback" check -v cpu-split $tiny -r normal@1
+expect 2 "unknown variant 'cpu-magic'" "an unknown variant" "$flashback" check -v cpu-magic $tiny
+expect 2 "needs a value" "an option without its value" "$flashback" check -v
+expect 0 "" "n=0 is a success" "$flashback" check -v cpu-split -v cpu-atomic -p n=0,d=8,dtype=fp32
+expect 0 "" "nk=0 is a success" "$flashback" check -v cpu-split -p nq=4,nk=0,d=8,dtype=fp32
+expect 0 "" "b=0 is a success" "$flashback" check -v cpu-split -p b=0,n=4,d=8,dtype=fp32
+expect 3 "cpu-split' refused every case" "a named variant that refuses all" \
+    "$flashback" check -v cpu-split -p n=8,d=8,dropout=0.5@1:0
+
+# ---- Experiments
+printf '[grid]\nvariant = cpu-split\nseqlen = 8\n' >"$scratch/typo.ini"
+expect 2 "typo.ini:3: unknown key 'seqlen'.*allowed: variant" "a typing error in an experiment" \
+    "$flashback" run "$scratch/typo.ini" -o "$scratch/typo.h5"
+[ ! -e "$scratch/typo.h5" ] && [ ! -e "$scratch/typo.jsonl" ]
+ok $? "... leaves no output behind"
+expect 4 "cannot read experiment" "an experiment that is not there" "$flashback" run "$scratch/none.ini"
+cat >"$scratch/tiny.ini" <<'INI'
+[experiment]
+question = does it run
+[grid]
+variant = cpu-split cpu-atomic cpu-naive
+n = 16 32
+d = 16
+dtype = fp32
+[measure]
+what = speed memory error
+max_samples = 6
+max_seconds = 0.2
+INI
+expect 0 "" "--dry-run" "$flashback" run "$scratch/tiny.ini" --dry-run
+[ "$(grep -c '^run' "$scratch/out")" -ge 4 ]
+ok $? "... lists the grid"
+expect 2 "not in the grid" "-v outside the grid" "$flashback" run "$scratch/tiny.ini" -v null -o "$scratch/x.h5"
+expect 2 "shard" "a shard out of range" "$flashback" run "$scratch/tiny.ini" --shard 3/2
+expect 2 "exclude" "--resume with --replace" "$flashback" run "$scratch/tiny.ini" --resume --replace
+
+# ---- Output files
+expect 0 "" "a tiny run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
+expect 2 "resume|replace" "an output that is there already" \
+    "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
+expect 0 "" "--resume of a complete run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --resume
+expect 0 "" "--replace" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --replace
+expect 4 "$scratch/no/such" "a folder that is not there" \
+    "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/no/such.h5"
+expect 4 "" "an output on a full device" "$flashback" run -q "$scratch/tiny.ini" -o /dev/full/x.h5
+(
+    exec 9>>"$scratch/tiny.jsonl"
+    flock 9
+    cp "$scratch/tiny.h5" "$scratch/before.h5"
+    expect 4 "another|held|lock" "an output held by another run" \
+        "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --replace
+    cmp -s "$scratch/before.h5" "$scratch/tiny.h5"
+    ok $? "... is not harmed"
+    echo "$tap_count $tap_failed" >"$scratch/counts"
+)
+read -r tap_count tap_failed <"$scratch/counts"
+head -c 3000 "$scratch/tiny.h5" >"$scratch/torn.h5"
+echo "no HDF5 at all" >"$scratch/text.h5"
+for command in table plot export; do
+    expect 4 "torn.h5" "$command of a truncated file" "$flashback" $command "$scratch/torn.h5"
+    expect 4 "text.h5" "$command of what is not HDF5" "$flashback" $command "$scratch/text.h5"
+    expect 4 "none.h5" "$command of no file" "$flashback" $command "$scratch/none.h5"
+done
+for kind in speed memory error determinism; do
+    for format in text md csv tex; do
+        expect 0 "" "table --kind $kind --format $format" \
+            "$flashback" table "$scratch/tiny.h5" --kind $kind --format $format
+    done
+done
+expect 2 "kind" "an unknown table" "$flashback" table "$scratch/tiny.h5" --kind taste
+expect 2 "format" "an unknown format" "$flashback" table "$scratch/tiny.h5" --format docx
+
+# ---- Locale
+if locale -a 2>/dev/null | grep -qi '^de_DE'; then
+    "$flashback" table "$scratch/tiny.h5" >"$scratch/c.txt"
+    LC_ALL=de_DE.UTF-8 "$flashback" table "$scratch/tiny.h5" >"$scratch/de.txt"
+    cmp -s "$scratch/c.txt" "$scratch/de.txt"
+    ok $? "a locale with a decimal comma changes nothing"
+else
+    skip "no de_DE locale here"
+fi
+
+# ---- Interrupts
+cat >"$scratch/long.ini" <<'INI'
+[grid]
+variant = cpu-split cpu-naive
+n = 16 24 32 40 48 56 64 4096
+h = 8
+d = 128
+dtype = fp32
+[measure]
+what = speed error
+max_seconds = 20
+interval = 0
+max_samples = 100000
+INI
+# interrupt SIGNAL DELAY: the exit status of a run that gets the signal, and how long it took to end.
+interrupt() {
+    rm -f "$scratch/long.h5" "$scratch/long.jsonl"
+    "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -o "$scratch/long.h5" 2>"$scratch/err" &
+    local pid=$!
+    sleep "$2"
+    local begin=$(date +%s%N)
+    kill -"$1" $pid
+    wait $pid
+    status=$?
+    took=$((($(date +%s%N) - begin) / 1000000))
+}
+# Background jobs of a script ignore SIGINT unless job control is on.
+set -m
+interrupt INT 1.5
+ok $((status == 130 ? 0 : 1)) "Ctrl-C: exit status 130 (got $status)"
+ok $((took < 1000 ? 0 : 1)) "... within a second (took $took ms)"
+"$flashback" table "$scratch/long.h5" >/dev/null 2>&1
+ok $? "... and the file is complete"
+interrupt TERM 1.5
+ok $((status == 143 ? 0 : 1)) "SIGTERM: exit status 143 (got $status)"
+rm -f "$scratch"/long.*5 "$scratch"/long.jsonl
+"$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -s "n=16 24 32 40 48 56 64" \
+    -o "$scratch/long.h5" 2>/dev/null &
+pid=$!
+sleep 1.2
+kill -KILL $pid
+wait $pid 2>/dev/null
+set +m
+before=$(grep -c '"case"' "$scratch/long.jsonl")
+sleep 0.3
+! pgrep -P $pid >/dev/null
+ok $? "a killed supervisor takes its worker with it"
+expect 0 "" "--resume after kill -9" "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 \
+    -s "n=16 24 32 40 48 56 64" -o "$scratch/long.h5" --resume
+after=$(grep -c '"case"' "$scratch/long.jsonl")
+ok $((after == 14 ? 0 : 1)) "... keeps $before records and completes ($after of 14)"
+tap_done
