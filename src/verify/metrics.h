@@ -27,6 +27,7 @@ struct fb_metrics {
     double noise_ratio; /* ||x - ref|| / expected norm of the declared roundings; NaN where that
                            expectation does not apply (few elements carry it) */
     double band_ratio;  /* max |x - ref| / (atol + rtol |ref|) with the lecture's fixed band */
+    double error_norm;  /* ||x - ref|| */
     int64_t worst[4];   /* [b, h, n, d] index of the largest bound ratio, or of the first non-finite
                            element; -1 when nothing was compared */
     double worst_got, worst_want; /* the two values there */
@@ -41,6 +42,7 @@ struct fb_metrics_input {
     const int64_t *rows;            /* [count], ascending, or NULL */
     int64_t count;
     enum fb_dtype band; /* whose fixed band applies */
+    bool lse;           /* the tensor is an lse: -inf stands for a row without keys */
 };
 
 void fb_metrics_compare(const struct fb_metrics_input *input, struct fb_metrics *metrics);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verify/determinism.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/half.h"
+#include "core/problem.h"
+#include "core/status.h"
+#include "verify/hash.h"
+
+/* Sums over the elements of one run against the first. */
+struct difference {
+    int64_t changed, max_ulp;
+    double error, norm;
+};
+
+void fb_determinism_init(struct fb_determinism *d)
+{
+    memset(d, 0, sizeof *d);
+}
+
+void fb_determinism_free(struct fb_determinism *d)
+{
+    free(d->first);
+    memset(d, 0, sizeof *d);
+}
+
+static uint32_t bits_of(const void *data, enum fb_dtype dtype, int64_t index)
+{
+    return dtype == FB_FP32 ? ((const uint32_t *)data)[index] : ((const uint16_t *)data)[index];
+}
+
+/* Bit patterns as integers that are ordered like the numbers, -0 and +0 in one place. */
+static int64_t ordinal(uint32_t bits, enum fb_dtype dtype)
+{
+    int64_t sign = dtype == FB_FP32 ? 0x80000000 : 0x8000;
+    int64_t magnitude = bits & (uint32_t)(sign - 1);
+    return bits & (uint32_t)sign ? -magnitude : magnitude;
+}
+
+static void compare_element(struct difference *to, const void *first, int64_t n,
+                            const struct fb_tensor *tensor, int64_t index)
+{
+    uint32_t a = bits_of(first, tensor->dtype, n);
+    uint32_t b = bits_of(tensor->data, tensor->dtype, index);
+    double x = fb_element_read(first, tensor->dtype, n);
+    to->norm += x * x;
+    if (a == b)
+        return;
+    double y = fb_element_read(tensor->data, tensor->dtype, index);
+    int64_t ulp = llabs(ordinal(a, tensor->dtype) - ordinal(b, tensor->dtype));
+    if (isnan(x) || isnan(y))
+        ulp = INT64_MAX;
+    to->changed++;
+    to->max_ulp = ulp > to->max_ulp ? ulp : to->max_ulp;
+    to->error += (x - y) * (x - y);
+}
+
+/* Walks the logical elements in order: copies them to the first run's store, or compares. */
+static void walk(struct fb_determinism *d, const struct fb_tensor *t, struct difference *to)
+{
+    size_t bytes = fb_dtype_bytes(t->dtype);
+    int64_t n = 0;
+    for (int64_t b = 0; b < t->shape[0]; b++)
+        for (int64_t h = 0; h < t->shape[1]; h++)
+            for (int64_t row = 0; row < t->shape[2]; row++)
+                for (int64_t c = 0; c < t->shape[3]; c++, n++) {
+                    int64_t at =
+                        b * t->stride[0] + h * t->stride[1] + row * t->stride[2] + c * t->stride[3];
+                    if (to)
+                        compare_element(to, d->first, n, t, at);
+                    else
+                        memcpy((char *)d->first + (size_t)n * bytes,
+                               (const char *)t->data + (size_t)at * bytes, bytes);
+                }
+}
+
+static enum fb_status keep_first(struct fb_determinism *d, const struct fb_tensor *tensor)
+{
+    d->dtype = tensor->dtype;
+    d->elements = tensor->shape[0] * tensor->shape[1] * tensor->shape[2] * tensor->shape[3];
+    d->first = malloc((size_t)d->elements * fb_dtype_bytes(d->dtype) + 1);
+    if (!d->first)
+        return fb_fail(FB_NO_MEMORY, "no memory to keep a gradient for comparison");
+    d->hash = fb_hash_tensor(tensor);
+    walk(d, tensor, NULL);
+    d->runs = 1;
+    return FB_OK;
+}
+
+enum fb_status fb_determinism_add(struct fb_determinism *d, const struct fb_tensor *tensor)
+{
+    struct difference difference = {0};
+    if (d->runs == 0)
+        return keep_first(d, tensor);
+    if (tensor->dtype != d->dtype ||
+        d->elements != tensor->shape[0] * tensor->shape[1] * tensor->shape[2] * tensor->shape[3])
+        return fb_fail(FB_USAGE, "runs of different shapes cannot be compared");
+    d->runs++;
+    if (fb_hash_tensor(tensor) == d->hash)
+        return FB_OK;
+    walk(d, tensor, &difference);
+    double rel = difference.error == 0 ? 0 : sqrt(difference.error / difference.norm);
+    d->differing++;
+    d->changed = difference.changed > d->changed ? difference.changed : d->changed;
+    d->max_ulp = difference.max_ulp > d->max_ulp ? difference.max_ulp : d->max_ulp;
+    d->rel_l2 = rel <= d->rel_l2 ? d->rel_l2 : rel;
+    return FB_OK;
+}
+
+bool fb_determinism_holds(const struct fb_determinism *d)
+{
+    return d->runs >= 2 && d->differing == 0;
+}
+
+bool fb_determinism_meaningful(int64_t elements, int64_t key_tiles)
+{
+    return elements >= 1000000 && key_tiles >= 3;
+}
