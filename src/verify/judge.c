@@ -6,9 +6,9 @@
  *   1. nothing in it is NaN or infinite that should not be,
  *   2. no element is further from the reference than FB_BOUND_FACTOR times what the roundings of
  *      the numerics can do to it (sensitive to single elements, whatever the data), and
- *   3. the norm of all errors is at most FB_BOUND_NOISE times that of the same roundings emulated
+ *   3. the norm of its errors is at most FB_BOUND_NOISE times that of the same roundings emulated
  *      on the same data (sensitive to small faults everywhere: low-precision accumulators, one key
- *      of thousands), where enough elements carry that norm to make it a statistic.
+ *      of thousands), block of rows by block, where enough elements carry that norm.
  */
 #include "verify/judge.h"
 
@@ -22,9 +22,6 @@
 #include "core/status.h"
 #include "verify/model.h"
 #include "verify/sample.h"
-
-/* The third test wants at least this many elements' worth of error (a participation number). */
-#define NOISE_ELEMENTS 1000
 
 struct fb_judge {
     struct fb_ref_inputs inputs;
@@ -213,43 +210,30 @@ static bool subject_of(const struct fb_judge *judge, const struct fb_args *outpu
     return true;
 }
 
-static double norm_of(const double *x, int64_t count)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += x[n] * x[n];
-    return sqrt(sum);
-}
-
 /* NaN where the statistic does not apply. fp32 arithmetic is added to the expectation only when it
  * decides, for it costs a pass. */
 static enum fb_status noise_of(struct fb_judge *judge, const struct fb_model *model,
-                               const struct subject *s, double error, double *noise)
+                               const struct subject *s, const double *row_errors, double *noise)
 {
-    int64_t count = s->count * s->width;
-    double elements;
     *noise = NAN;
     if (!model->has_emulated || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV)
         return FB_OK;
-    double norm = fb_model_noise(model, &judge->values, s->which, count, &elements);
-    if (!(elements >= NOISE_ELEMENTS))
-        return FB_OK;
-    *noise = error / norm;
-    if (*noise <= FB_BOUND_NOISE)
+    *noise = fb_model_noise(model, NULL, &judge->values, s->which, s->count, s->width, row_errors);
+    if (!(*noise > FB_BOUND_NOISE))
         return FB_OK;
     if (!judge->floor)
         FB_TRY(fb_model_make_floor(&judge->inputs, &judge->rows, &judge->floor));
-    double arithmetic = norm_of(fb_judged_array(&judge->floor->spread, s->which), count);
-    *noise = error / (norm + arithmetic / FB_BOUND_NOISE);
+    *noise = fb_model_noise(model, judge->floor, &judge->values, s->which, s->count, s->width,
+                            row_errors);
     return FB_OK;
 }
 
-static enum fb_verdict verdict_of(const struct fb_model *model, const struct fb_metrics *m,
-                                  enum fb_judged which)
+/* rho is how uncertain fp32 arithmetic leaves p: that of the standard numerics. */
+static enum fb_verdict verdict_of(double rho, const struct fb_metrics *m, enum fb_judged which)
 {
     if (m->nonfinite > 0)
         return FB_VERDICT_FAIL;
-    if (which != FB_JUDGED_LSE && !(model->spread.rho <= FB_BOUND_RHO_MAX))
+    if (which != FB_JUDGED_LSE && !(rho <= FB_BOUND_RHO_MAX))
         return FB_VERDICT_NOT_CHECKABLE;
     bool noisy = m->noise_ratio > FB_BOUND_NOISE;
     return m->bound_ratio <= 1 && !noisy ? FB_VERDICT_PASS : FB_VERDICT_FAIL;
@@ -259,22 +243,29 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
                                    const struct subject *s, struct fb_metrics *metrics,
                                    enum fb_verdict *verdict)
 {
+    enum fb_status status = FB_OK;
+    double *row_errors = malloc((size_t)(s->count + 1) * sizeof *row_errors);
     double *allowed = fb_model_allowed(model, &judge->values, s->which, s->count * s->width,
                                        s->tensor->dtype != FB_FP32);
-    if (!allowed)
-        return fb_fail(FB_NO_MEMORY, "no memory to judge %s", fb_judged_name(s->which));
+    if (!allowed || !row_errors) {
+        status = fb_fail(FB_NO_MEMORY, "no memory to judge %s", fb_judged_name(s->which));
+        goto out;
+    }
     const struct fb_metrics_input input = {.tensor = s->tensor,
                                            .reference = fb_judged_array(&judge->values, s->which),
                                            .allowed = allowed,
                                            .rows = s->rows,
                                            .count = s->count,
                                            .band = judge->args.problem->dtype,
+                                           .row_errors = row_errors,
                                            .lse = s->which == FB_JUDGED_LSE};
     fb_metrics_compare(&input, metrics);
+    FB_TRY_OUT(noise_of(judge, model, s, row_errors, &metrics->noise_ratio));
+    *verdict = verdict_of(judge->models->spread.rho, metrics, s->which);
+out:
     free(allowed);
-    FB_TRY(noise_of(judge, model, s, metrics->error_norm, &metrics->noise_ratio));
-    *verdict = verdict_of(model, metrics, s->which);
-    return FB_OK;
+    free(row_errors);
+    return status;
 }
 
 /* The worse of two: a failure outweighs what could not be checked, and that a pass. */
@@ -287,7 +278,7 @@ static enum fb_verdict worse(enum fb_verdict a, enum fb_verdict b)
     return weight[a] >= weight[b] ? a : b;
 }
 
-static void explain(const struct fb_model *model, enum fb_judged which, struct fb_judgement *j)
+static void explain(double rho, enum fb_judged which, struct fb_judgement *j)
 {
     const struct fb_metrics *m = &j->metrics[which];
     char at[96];
@@ -296,7 +287,7 @@ static void explain(const struct fb_model *model, enum fb_judged which, struct f
     if (j->declared[which] == FB_VERDICT_NOT_CHECKABLE)
         snprintf(j->reason, sizeof j->reason,
                  "%s: scores so large that fp32 leaves p uncertain by %.2g: no verdict",
-                 fb_judged_name(which), model->spread.rho);
+                 fb_judged_name(which), rho);
     else if (m->nonfinite > 0)
         snprintf(j->reason, sizeof j->reason, "%s: %lld non-finite values, at %s: %g for %g",
                  fb_judged_name(which), (long long)m->nonfinite, at, m->worst_got, m->worst_want);
@@ -304,10 +295,10 @@ static void explain(const struct fb_model *model, enum fb_judged which, struct f
         snprintf(j->reason, sizeof j->reason, "%s: %.3g times the bound at %s: %.9g for %.9g",
                  fb_judged_name(which), m->bound_ratio, at, m->worst_got, m->worst_want);
     else
-        snprintf(
-            j->reason, sizeof j->reason,
-            "%s: relative error %.2g is %.3g times that of the declared roundings (at most %g)",
-            fb_judged_name(which), m->rel_l2, m->noise_ratio, FB_BOUND_NOISE);
+        snprintf(j->reason, sizeof j->reason,
+                 "%s: errors are %.3g times those of the declared roundings (at most %g), relative "
+                 "L2 %.2g",
+                 fb_judged_name(which), m->noise_ratio, FB_BOUND_NOISE, m->rel_l2);
 }
 
 enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics *declared,
@@ -329,7 +320,7 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics
         j->verdict = worse(j->verdict, j->declared[which]);
         j->verdict_standard = worse(j->verdict_standard, j->standard[which]);
         if (j->declared[which] != FB_VERDICT_PASS && !j->reason[0])
-            explain(model, which, j);
+            explain(standard->spread.rho, which, j);
     }
     return FB_OK;
 }

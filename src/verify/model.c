@@ -14,6 +14,10 @@
 #define FP32_UNIT 0x1p-24
 #define FP32_FLUSH 0x1p-126
 
+/* Elements' worth of error that make a block, and a tensor, a statistic. */
+#define BLOCK_ELEMENTS 200
+#define NOISE_ELEMENTS 1000
+
 static bool rounds_tiles(enum fb_acc acc)
 {
     return acc == FB_ACC_BF16 || acc == FB_ACC_BF16_STOCHASTIC || acc == FB_ACC_BF16_TRUNCATE ||
@@ -127,17 +131,46 @@ double *fb_model_allowed(const struct fb_model *model, const struct fb_ref_tenso
     return allowed;
 }
 
-double fb_model_noise(const struct fb_model *model, const struct fb_ref_tensors *values,
-                      enum fb_judged which, int64_t count, double *elements)
+/* Sums over one block of elements of one tensor. */
+struct block {
+    double second, fourth; /* powers of the emulated error */
+    double floor;          /* squares of the spread of fp32 arithmetic */
+};
+
+static struct block block_of(const double *emulated, const double *value, const double *floor,
+                             int64_t first, int64_t end)
 {
-    const double *emulated = fb_judged_array(&model->emulated, which);
-    const double *value = fb_judged_array(values, which);
-    double second = 0, fourth = 0;
-    for (int64_t n = 0; n < count; n++) {
+    struct block sums = {0};
+    for (int64_t n = first; n < end; n++) {
         double square = (emulated[n] - value[n]) * (emulated[n] - value[n]);
-        second += square;
-        fourth += square * square;
+        sums.second += square;
+        sums.fourth += square * square;
+        sums.floor += floor ? floor[n] * floor[n] : 0;
     }
-    *elements = fourth > 0 ? second * second / fourth : 0;
-    return sqrt(second);
+    return sums;
+}
+
+double fb_model_noise(const struct fb_model *model, const struct fb_model *floor,
+                      const struct fb_ref_tensors *values, enum fb_judged which, int64_t rows,
+                      int64_t width, const double *row_errors)
+{
+    const double *spread = floor ? fb_judged_array(&floor->spread, which) : NULL;
+    double ratios = 0, elements = 0;
+    int64_t blocks = 0;
+    for (int64_t first = 0; first < rows; first += FB_MODEL_BLOCK) {
+        int64_t end = first + FB_MODEL_BLOCK < rows ? first + FB_MODEL_BLOCK : rows;
+        struct block sums =
+            block_of(fb_judged_array(&model->emulated, which), fb_judged_array(values, which),
+                     spread, first * width, end * width);
+        double carried = sums.fourth > 0 ? sums.second * sums.second / sums.fourth : 0, error = 0;
+        if (!(carried >= BLOCK_ELEMENTS))
+            continue;
+        for (int64_t row = first; row < end; row++)
+            error += row_errors[row];
+        double expected = sqrt(sums.second) + FB_BOUND_FACTOR / FB_BOUND_NOISE * sqrt(sums.floor);
+        ratios += error / (expected * expected);
+        elements += carried;
+        blocks++;
+    }
+    return elements >= NOISE_ELEMENTS ? sqrt(ratios / (double)blocks) : NAN;
 }

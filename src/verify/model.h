@@ -39,10 +39,16 @@ void fb_model_free(struct fb_model *model);
 double *fb_model_allowed(const struct fb_model *model, const struct fb_ref_tensors *values,
                          enum fb_judged which, int64_t count, bool narrow);
 
-/* The norm of the emulated errors of a tensor, and over how many elements' worth it spreads:
- * (sum e^2)^2 / sum e^4. Needs has_emulated. */
-double fb_model_noise(const struct fb_model *model, const struct fb_ref_tensors *values,
-                      enum fb_judged which, int64_t count, double *elements);
+/* How large the errors of a tensor are beside those of the emulated roundings, 1 being as expected:
+ * the rms over blocks of FB_MODEL_BLOCK rows of the ratio of norms. Only blocks count whose
+ * emulated error is carried by many elements ((sum e^2)^2 / sum e^4, a participation number), so
+ * that the ratio is a statistic and not a coincidence, and only if all of them together have
+ * enough; else NaN. floor, where not NULL, is added to the expectation. row_errors: [count /
+ * width], squares. Needs has_emulated. */
+#define FB_MODEL_BLOCK 64
+double fb_model_noise(const struct fb_model *model, const struct fb_model *floor,
+                      const struct fb_ref_tensors *values, enum fb_judged which, int64_t rows,
+                      int64_t width, const double *row_errors);
 
 /* The array of one tensor. */
 const double *fb_judged_array(const struct fb_ref_tensors *from, enum fb_judged which);
