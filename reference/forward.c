@@ -26,11 +26,7 @@ static void delta_of_row(const struct fb_ref_group *g, int64_t head, int64_t i, 
     row->delta = row->dout_o_size = 0;
     if (!g->in->dout.data)
         return;
-    const double *dout = fb_ref_dout(g, head, i);
-    for (int64_t c = 0; c < g->dv; c++) {
-        row->delta += dout[c] * o[c];
-        row->dout_o_size += fabs(dout[c] * o[c]);
-    }
+    row->delta = fb_ref_dot(g->dv, fb_ref_dout(g, head, i), o, &row->dout_o_size);
     row->delta -= g->dlse[head * g->nq + i];
 }
 

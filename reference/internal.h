@@ -82,6 +82,10 @@ static inline struct fb_ref_row *fb_ref_row(const struct fb_ref_group *g, int64_
     return g->rows + head * g->nq + i;
 }
 
+/* The dot product, and the sum of the |products| where size is not NULL. One function for all, so
+ * that equal sums are equal to the last bit: dp - delta is exactly 0 where there is one key. */
+double fb_ref_dot(int64_t n, const double *a, const double *b, double *size);
+
 /* y += a x, and y += a |x|, over n elements. */
 void fb_ref_axpy(int64_t n, double a, const double *x, double *y);
 void fb_ref_axpy_size(int64_t n, double a, const double *x, double *y);

@@ -19,8 +19,7 @@ void fb_ref_axpy_size(int64_t n, double a, const double *restrict x, double *res
         y[c] += a * fabs(x[c]);
 }
 
-/* The dot product, and the sum of the |products| where size is not NULL. */
-static double dot(int64_t n, const double *a, const double *b, double *size)
+double fb_ref_dot(int64_t n, const double *a, const double *b, double *size)
 {
     double sum = 0, sizes = 0;
     if (!size) {
@@ -44,7 +43,8 @@ static void score(const struct fb_ref_group *g, int64_t head, struct fb_ref_pair
 {
     const struct fb_problem *problem = g->in->problem;
     double *size = sizes ? &pair->qk_size : NULL;
-    double r = problem->scale * dot(g->d, fb_ref_q(g, head, pair->i), fb_ref_k(g, pair->j), size);
+    double r =
+        problem->scale * fb_ref_dot(g->d, fb_ref_q(g, head, pair->i), fb_ref_k(g, pair->j), size);
     pair->tanh = 0;
     pair->g = 1;
     if (problem->softcap != 0) {
@@ -87,7 +87,7 @@ static void complete(const struct fb_ref_group *g, int64_t head, struct fb_ref_p
     if (!g->in->dout.data)
         return;
     const double *dout = fb_ref_dout(g, head, pair->i);
-    pair->dp = pair->f * dot(g->dv, dout, fb_ref_v(g, pair->j), &pair->dp_size);
+    pair->dp = pair->f * fb_ref_dot(g->dv, dout, fb_ref_v(g, pair->j), &pair->dp_size);
     pair->dp_size *= pair->f;
     pair->ds = pair->p * (pair->dp - row->delta);
 }

@@ -212,10 +212,19 @@ enum fb_status make_record(struct fb_record *record, const struct make_case *one
 
 enum fb_status make_numbered(struct fb_record *record, int number, size_t samples)
 {
-    struct make_case one = {"cpu-split", "fp32", "full", "fp32", "fp32", 1, 2, 64, 64, samples, 0};
-    one.seed = (uint64_t)number;
-    FB_TRY(make_record(record, &one));
-    return FB_OK;
+    double values[64];
+    fb_record_init(record);
+    FB_TRY(fb_text_set(&record->key, "cpu-split|n=64,d=64|standard|normal,seed=%d", number));
+    FB_TRY(fb_text_set(&record->variant, "cpu-split"));
+    FB_TRY(fb_text_set(&record->status, "done"));
+    record->nq = record->nk = 64;
+    record->seed = (uint64_t)number;
+    record->bwd_ms = noise(1, (uint64_t)number);
+    record->tensor.dq.max_abs = noise(2, (uint64_t)number) * 1e-7;
+    for (size_t i = 0; i < samples && i < 64; i++)
+        values[i] = noise((uint64_t)number, i);
+    return fb_samples_set(&record->bwd_samples, &record->bwd_sample_count, values,
+                          samples < 64 ? samples : 64);
 }
 
 /* ---- Sets -------------------------------------------------------------------------------------

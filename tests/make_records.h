@@ -21,7 +21,7 @@ struct make_case {
 
 enum fb_status make_record(struct fb_record *record, const struct make_case *one);
 
-/* Record `number` of an endless list of small ones with distinct keys. */
+/* Record `number` of an endless list of small ones with distinct keys; at most 64 samples. */
 enum fb_status make_numbered(struct fb_record *record, int number, size_t samples);
 
 /* Grids as the figures want them: "speed", "memory", "drift", "determinism" or "all". */

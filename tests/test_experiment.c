@@ -57,8 +57,7 @@ static void test_settings(void)
 {
     static const char *const settings[] = {"n=64", "max_samples=9", "variant=cpu-two"};
     struct fb_experiment e;
-    enum fb_status status =
-        read_text(&e, "[grid]\nvariant = cpu-one\nn = 16 32\n", settings, 3);
+    enum fb_status status = read_text(&e, "[grid]\nvariant = cpu-one\nn = 16 32\n", settings, 3);
     tap_ok(status == FB_OK && e.case_count == 1 && !strcmp(e.cases[0].variant, "cpu-two") &&
                strstr(e.cases[0].problem, "nq=64") && e.measure.max_samples == 9,
            "--set replaces: %s", fb_status_message());
@@ -82,14 +81,17 @@ static void test_bad(void)
     expect_usage("... names the allowed keys", "[grid]\nvarient = cpu-one\n", "allowed: variant");
     expect_usage("an unknown section", "[gird]\nvariant = cpu-one\n", ":2: ");
     expect_usage("a line that is none", "[grid]\nvariant = cpu-one\nwhat is this\n", ":3: ");
-    expect_usage("an unknown variant", "[grid]\nvariant = cpu-three\n", "unknown variant 'cpu-three'");
+    expect_usage("an unknown variant", "[grid]\nvariant = cpu-three\n",
+                 "unknown variant 'cpu-three'");
     expect_usage("no variant", "[grid]\nn = 16\n", "names no variant");
     expect_usage("no grid", "[measure]\nwarmup = 2\n", "no [grid]");
     expect_usage("a bad value", "[grid]\nvariant = cpu-one\nd = 300\n", "300");
     expect_usage("a bad dtype", "[grid]\nvariant = cpu-one\ndtype = fp8\n", "fp8");
     expect_usage("a bad count", "[measure]\nmax_samples = many\n", ":2: max_samples=many");
-    expect_usage("limits that cross", "[grid]\nvariant = cpu-one\n[measure]\nmin_samples = 50\n"
-                                      "max_samples = 5\n", "below min_samples");
+    expect_usage("limits that cross",
+                 "[grid]\nvariant = cpu-one\n[measure]\nmin_samples = 50\n"
+                 "max_samples = 5\n",
+                 "below min_samples");
     char wide[300];
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = '\0';

@@ -16,7 +16,8 @@
 #include "run/worker.h"
 #include "tap.h"
 
-/* ---- Variants: one that is right for n = 1, and faults around it -------------------------------- */
+/* ---- Variants: one that is right for n = 1, and faults around it --------------------------------
+ */
 
 static const char *take_all(const struct fb_problem *p, const struct fb_numerics *n)
 {
@@ -145,14 +146,15 @@ VARIANT(bad_forget, "bad-forget", one_forward, forget);
 VARIANT(bad_drift, "bad-drift", one_forward, drift);
 VARIANT(good_last, "good-last", one_forward, one_backward);
 
-static const struct fb_variant *const table[] = {&good,       &bad_crash,  &bad_hang,  &bad_exit,
-                                                 &bad_device, &bad_guard,  &bad_input, &bad_forget,
+static const struct fb_variant *const table[] = {&good,       &bad_crash, &bad_hang,  &bad_exit,
+                                                 &bad_device, &bad_guard, &bad_input, &bad_forget,
                                                  &bad_drift,  &good_last, NULL};
 const struct fb_variant *const *const fb_registry_tables[] = {table, NULL};
 
 enum { VARIANTS = 10 };
 
-/* ---- Running them ------------------------------------------------------------------------------- */
+/* ---- Running them -------------------------------------------------------------------------------
+ */
 
 struct seen {
     struct fb_case cases[VARIANTS + 1];
@@ -179,8 +181,12 @@ static enum fb_status supervise(struct seen *seen, const size_t *todo, size_t co
     measure.det_runs = 4;
     measure.flush = false;
     measure.max_samples = 6;
-    const struct fb_supervision order = {.cases = seen->cases, .todo = todo, .todo_count = count,
-                                         .measure = &measure, .timed = timed, .take = take,
+    const struct fb_supervision order = {.cases = seen->cases,
+                                         .todo = todo,
+                                         .todo_count = count,
+                                         .measure = &measure,
+                                         .timed = timed,
+                                         .take = take,
                                          .user = seen};
     return fb_supervise(&order, signal);
 }
@@ -227,7 +233,8 @@ static void test_all(bool timed)
         fb_case_free(&seen.cases[i]);
 }
 
-/* ---- Interrupt ---------------------------------------------------------------------------------- */
+/* ---- Interrupt ----------------------------------------------------------------------------------
+ */
 
 static void *interrupt_later(void *thread)
 {

@@ -94,3 +94,50 @@ enum fb_status fb_file_publish(const char *from, const char *to)
         return fb_fail(FB_IO, "cannot sync the folder of %s: %s", to, strerror(errno));
     return FB_OK;
 }
+
+int fb_file_put(int fd, const char *bytes, size_t length)
+{
+    while (length) {
+        ssize_t done = write(fd, bytes, length);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return 0;
+        bytes += done;
+        length -= (size_t)done;
+    }
+    return 1;
+}
+
+static enum fb_status write_temporary(const char *temporary, const char *path, const char *bytes,
+                                      size_t length)
+{
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(errno));
+    int written = fb_file_put(fd, bytes, length);
+    int cause = errno;
+    if (close(fd) && written) {
+        written = 0;
+        cause = errno;
+    }
+    if (written)
+        return FB_OK;
+    unlink(temporary);
+    return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(cause));
+}
+
+enum fb_status fb_file_write(const char *path, const char *bytes, size_t length)
+{
+    struct stat about;
+    char *temporary;
+    if (!stat(path, &about) && !S_ISREG(about.st_mode))
+        return fb_fail(FB_IO, "cannot write %s: not a regular file", path);
+    if (asprintf(&temporary, "%s.tmp", path) < 0)
+        return fb_fail(FB_NO_MEMORY, "out of memory writing %s", path);
+    enum fb_status status = write_temporary(temporary, path, bytes, length);
+    if (status == FB_OK)
+        status = fb_file_publish(temporary, path);
+    free(temporary);
+    return status;
+}

@@ -12,7 +12,16 @@
 /* The file's bytes with a 0 after them (malloc'd). FB_IO names the file and the cause. */
 enum fb_status fb_file_read(const char *path, char **text, size_t *length);
 
-/* Syncs `from`, renames it to `to` and syncs the folder. On failure `from` is removed. */
+/* Writes path.tmp, syncs it, renames it to path and syncs the folder, so that path holds the older
+ * file or the newer one, whole, whatever happens. FB_IO names path and leaves the older file; a
+ * path that is a device or a folder is FB_IO too. */
+enum fb_status fb_file_write(const char *path, const char *bytes, size_t length);
+
+/* The last of these steps for a file that another program made: syncs `from`, renames it to `to`
+ * and syncs the folder. On failure `from` is removed. */
 enum fb_status fb_file_publish(const char *from, const char *to);
+
+/* Writes all of it, carrying on after short writes and signals; false leaves errno. */
+int fb_file_put(int fd, const char *bytes, size_t length);
 
 #endif

@@ -15,8 +15,7 @@ enum fb_status fb_hdf5_recognise(const char *path, bool *is_hdf5);
 
 enum fb_status fb_hdf5_read(struct fb_results *results, const char *path);
 
-/* Creates the file `path` (removing an older one); `name` is what messages call it. Removes what it
- * wrote when it fails. */
-enum fb_status fb_hdf5_write(const struct fb_results *results, const char *path, const char *name);
+/* The bytes of the file that holds these results (malloc'd). FB_NO_MEMORY. */
+enum fb_status fb_hdf5_image(const struct fb_results *results, char **bytes, size_t *length);
 
 #endif

@@ -32,18 +32,10 @@ static enum fb_status fail_io(const char *what, const char *path)
     return fb_fail(FB_IO, "cannot %s %s: %s", what, path, strerror(errno));
 }
 
-/* One write; a short one (a signal, a disk filling up) is carried on with until it fails. */
 static bool write_durably(int fd, const char *text, size_t length)
 {
-    while (length) {
-        ssize_t done = write(fd, text, length);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        text += done;
-        length -= (size_t)done;
-    }
+    if (!fb_file_put(fd, text, length))
+        return false;
     return !fdatasync(fd) || errno == EINVAL || errno == EROFS; /* EINVAL: a pipe or a device */
 }
 

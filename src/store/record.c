@@ -213,16 +213,31 @@ static enum fb_status read_samples(const json_t *array, double **samples, size_t
     return FB_OK;
 }
 
+/* The column of that name. Members come in the order of the table as a rule, so the search starts
+ * behind the column found last. */
+static const struct fb_column *find_after(const struct fb_column *last, const char *name)
+{
+    size_t start = last ? (size_t)(last - fb_columns) + 1 : 0;
+    for (size_t i = 0; i < fb_column_count; i++) {
+        const struct fb_column *column = &fb_columns[(start + i) % fb_column_count];
+        if (!strcmp(column->name, name))
+            return column;
+    }
+    return NULL;
+}
+
 enum fb_status fb_record_parse(struct fb_record *record, const json_t *object)
 {
     const char *name;
     json_t *value;
+    const struct fb_column *last = NULL;
     fb_record_init(record);
     if (!json_is_object(object))
         return fb_fail(FB_CORRUPT, "record: not a JSON object");
     json_object_foreach((json_t *)object, name, value)
     {
-        const struct fb_column *column = fb_column_find(name);
+        const struct fb_column *column = find_after(last, name);
+        last = column ? column : last;
         if (column)
             FB_TRY(read_column(column, value, record));
         else if (!strcmp(name, "fwd_ms_samples"))

@@ -122,15 +122,10 @@ enum fb_status fb_results_read(struct fb_results *results, const char *path)
 
 enum fb_status fb_results_write(const struct fb_results *results, const char *path)
 {
-    size_t length = strlen(path) + sizeof ".tmp";
-    char *temporary = malloc(length);
-    if (!temporary)
-        return fb_fail(FB_NO_MEMORY, "out of memory writing %s", path);
-    memcpy(temporary, path, length - sizeof ".tmp");
-    memcpy(temporary + length - sizeof ".tmp", ".tmp", sizeof ".tmp");
-    enum fb_status status = fb_hdf5_write(results, temporary, path);
-    if (status == FB_OK)
-        status = fb_file_publish(temporary, path);
-    free(temporary);
+    char *bytes;
+    size_t length;
+    FB_TRY(fb_hdf5_image(results, &bytes, &length));
+    enum fb_status status = fb_file_write(path, bytes, length);
+    free(bytes);
     return status == FB_OK ? FB_OK : fb_status_pass(__FILE__, __LINE__, status);
 }

@@ -17,7 +17,8 @@
 /* The error norm of a tensor may be this many times the norm of the emulated declared roundings. */
 #define FB_BOUND_NOISE 1.75
 
-/* Above this largest relative error of a probability, first-order analysis says nothing. */
+/* Above this largest mean relative error of a row of p under fp32 arithmetic, first-order analysis
+ * says nothing and there is no verdict. */
 #define FB_BOUND_RHO_MAX 0.05
 
 /* The roundings of a correct kernel of these numerics with tiles of bm queries and bn keys (0: the

@@ -161,6 +161,8 @@ static void worst_row(const struct fb_metrics_input *in, struct fb_metrics *m, d
         index_of_row(in->tensor, in->rows ? in->rows[r] : r, at);
         for (at[3] = 0; at[3] < width; at[3]++)
             add_element(in, &ignored, &row, at, r * width + at[3]);
+        if (in->row_errors)
+            in->row_errors[r] = row.error;
         m->row_rel_l2 = fmax(m->row_rel_l2, norm_ratio(row.error, fmax(row.reference, typical)));
     }
 }
@@ -183,5 +185,4 @@ void fb_metrics_compare(const struct fb_metrics_input *in, struct fb_metrics *m)
             remember(m, first, element(in->tensor, first), NAN);
         m->bound_ratio = m->band_ratio = m->rel_l2 = m->max_abs = INFINITY;
     }
-    m->error_norm = sqrt(sums.error);
 }

@@ -24,10 +24,10 @@ struct fb_metrics {
     double cosine;      /* <x, ref> / (||x|| ||ref||); 1 when both are 0 */
     double norm_ratio;  /* ||x|| / ||ref||; 1 when both are 0 */
     double bound_ratio; /* max |x - ref| / allowed, element by element; <= 1 passes */
-    double noise_ratio; /* ||x - ref|| / expected norm of the declared roundings; NaN where that
-                           expectation does not apply (few elements carry it) */
+    double noise_ratio; /* rms over blocks of rows of ||x - ref|| / expected norm of the declared
+                           roundings, filled in by the judge; NaN where no block has enough
+                           elements to make that a statistic */
     double band_ratio;  /* max |x - ref| / (atol + rtol |ref|) with the lecture's fixed band */
-    double error_norm;  /* ||x - ref|| */
     int64_t worst[4];   /* [b, h, n, d] index of the largest bound ratio, or of the first non-finite
                            element; -1 when nothing was compared */
     double worst_got, worst_want; /* the two values there */
@@ -42,6 +42,7 @@ struct fb_metrics_input {
     const int64_t *rows;            /* [count], ascending, or NULL */
     int64_t count;
     enum fb_dtype band; /* whose fixed band applies */
+    double *row_errors; /* [count], gets ||x_r - ref_r||^2 of every row, or NULL */
     bool lse;           /* the tensor is an lse: -inf stands for a row without keys */
 };
 

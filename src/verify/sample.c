@@ -13,7 +13,7 @@
 
 /* Multiply-adds of the score and dp GEMMs: a few seconds on two cores. */
 #define FULL_COST 1.5e9 /* up to here everything is judged */
-#define ROWS_COST 1.5e9 /* for rows of o and dq */
+#define ROWS_COST 4.0e9 /* for rows of o and dq */
 #define KEYS_COST 8.0e9 /* for forward passes on behalf of dk and dv */
 #define ALL_BELOW 64    /* sequences up to here are taken whole */
 #define RANDOM_ROWS 16

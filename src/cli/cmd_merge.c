@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cmd_merge.c: `flashback merge`, shards or experiments as one results file.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/log.h"
+#include "store/results.h"
+
+static const char usage[] =
+    "Usage: flashback merge OUT FILE...\n"
+    "Writes the records of all files (NAME.h5 or NAME.jsonl) to OUT.h5. A case that two files of\n"
+    "one machine hold is taken from the file named later; of two machines it is an error.\n";
+
+static void print_notes(char *notes)
+{
+    for (char *line = notes ? strtok(notes, "\n") : NULL; line; line = strtok(NULL, "\n"))
+        fb_log_note("%s", line);
+}
+
+enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    struct fb_results results;
+    char *notes;
+    int option;
+    *exit_status = FB_EXIT_OK;
+    while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+        if (option != 'h')
+            return fb_cli_bad_option(option, argv);
+        fputs(usage, stdout);
+        return FB_OK;
+    }
+    if (optind + 2 > argc)
+        return fb_fail(FB_USAGE,
+                       "merge: name OUT and at least one file; see flashback merge --help");
+    const char *const *files = (const char *const *)argv + optind + 1;
+    FB_TRY(fb_results_merge(&results, files, (size_t)(argc - optind - 1), &notes));
+    print_notes(notes);
+    enum fb_status status = fb_results_write(&results, argv[optind]);
+    if (status == FB_OK)
+        fb_log_note("%s: %zu records of %zu runs", argv[optind], results.record_count,
+                    results.run_count);
+    free(notes);
+    fb_results_free(&results);
+    return status;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * grouping.c: which records stand together, and what they are called.
+ */
+#include "report/grouping.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+
+/* ---- Labels -----------------------------------------------------------------------------------
+ */
+
+static void add(char label[FB_LABEL], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(char label[FB_LABEL], const char *format, ...)
+{
+    va_list arguments;
+    size_t length = strlen(label);
+    if (length && length + 1 < FB_LABEL)
+        label[length++] = ' ';
+    va_start(arguments, format);
+    vsnprintf(label + length, FB_LABEL - length, format, arguments);
+    va_end(arguments);
+}
+
+/* The items of a canonical problem string after its mask: those that are not default. */
+static void add_rest(char label[FB_LABEL], const char *problem)
+{
+    const char *rest = strstr(problem, ",mask=");
+    rest = rest ? strchr(rest + 1, ',') : NULL;
+    if (!rest)
+        return;
+    size_t before = strlen(label);
+    add(label, "%s", rest + 1);
+    for (char *at = label + before; *at; at++)
+        if (*at == ',')
+            *at = ' ';
+}
+
+void fb_label_problem(const struct fb_record *r, char label[FB_LABEL])
+{
+    label[0] = '\0';
+    add(label, "b=%lld h=%lld", (long long)r->b, (long long)r->h);
+    if (r->hk != r->h)
+        add(label, "hk=%lld", (long long)r->hk);
+    if (r->nq == r->nk)
+        add(label, "n=%lld", (long long)r->nq);
+    else
+        add(label, "nq=%lld nk=%lld", (long long)r->nq, (long long)r->nk);
+    add(label, "d=%lld", (long long)r->d);
+    if (r->dv != r->d)
+        add(label, "dv=%lld", (long long)r->dv);
+    add(label, "%s %s", fb_text(r->dtype), fb_text(r->mask));
+    add_rest(label, fb_text(r->problem));
+}
+
+void fb_label_numerics(const struct fb_record *r, char label[FB_LABEL])
+{
+    const struct {
+        const char *item, *value, *standard;
+    } items[] = {{"dkv", fb_text(r->acc_dkv), "fp32"},  {"dq", fb_text(r->acc_dq), "fp32"},
+                 {"ps", fb_text(r->ps_type), "in"},     {"delta", fb_text(r->delta_type), "fp32"},
+                 {"lse", fb_text(r->lse_type), "fp32"}, {"round", fb_text(r->round_step), "tile"}};
+    label[0] = '\0';
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        if (*items[i].value && strcmp(items[i].value, items[i].standard) != 0)
+            add(label, "%s=%s", items[i].item, items[i].value);
+}
+
+void fb_label_variant(const struct fb_record *record, char label[FB_LABEL])
+{
+    char numerics[FB_LABEL];
+    fb_label_numerics(record, numerics);
+    snprintf(label, FB_LABEL, "%s", fb_text(record->variant));
+    if (*numerics)
+        add(label, "%s", numerics);
+}
+
+/* ---- Groups -----------------------------------------------------------------------------------
+ */
+
+/* Several recipes or numbers of threads in one file are told apart in the label. */
+static bool several(const struct fb_results *results, bool recipes)
+{
+    for (size_t i = 1; i < results->record_count; i++) {
+        const struct fb_record *a = &results->records[0], *b = &results->records[i];
+        if (recipes ? strcmp(fb_text(a->recipe), fb_text(b->recipe)) != 0
+                    : a->threads != b->threads && b->threads != FB_MISSING_INT)
+            return true;
+    }
+    return false;
+}
+
+static enum fb_status add_member(struct fb_grouping *grouping, const char *label,
+                                 const struct fb_record *record)
+{
+    size_t at = grouping->count;
+    while (at && strcmp(grouping->groups[at - 1].label, label) != 0)
+        at--;
+    if (!at) {
+        struct fb_group_view *groups =
+            realloc(grouping->groups, (grouping->count + 1) * sizeof *groups);
+        char *name = strdup(label);
+        if (groups)
+            grouping->groups = groups;
+        if (!groups || !name) {
+            free(name);
+            return fb_fail(FB_NO_MEMORY, "out of memory for a table");
+        }
+        groups[grouping->count++] = (struct fb_group_view){.label = name};
+        at = grouping->count;
+    }
+    struct fb_group_view *group = &grouping->groups[at - 1];
+    const struct fb_record **records =
+        realloc(group->records, (group->count + 1) * sizeof *records);
+    if (!records)
+        return fb_fail(FB_NO_MEMORY, "out of memory for a table");
+    group->records = records;
+    records[group->count++] = record;
+    return FB_OK;
+}
+
+enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_results *results)
+{
+    bool recipes = several(results, true), threads = several(results, false);
+    grouping->groups = NULL;
+    grouping->count = 0;
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *record = &results->records[i];
+        char label[FB_LABEL];
+        fb_label_problem(record, label);
+        if (recipes)
+            add(label, "%s", fb_text(record->recipe));
+        if (threads && record->threads != FB_MISSING_INT)
+            add(label, "threads=%lld", (long long)record->threads);
+        enum fb_status status = add_member(grouping, label, record);
+        if (status != FB_OK) {
+            fb_grouping_free(grouping);
+            return status;
+        }
+    }
+    return FB_OK;
+}
+
+void fb_grouping_free(struct fb_grouping *grouping)
+{
+    for (size_t i = 0; i < grouping->count; i++) {
+        free(grouping->groups[i].label);
+        free(grouping->groups[i].records);
+    }
+    free(grouping->groups);
+    grouping->groups = NULL;
+    grouping->count = 0;
+}

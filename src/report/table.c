@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * table.c: kinds and formats by name, and what the kinds of tables share.
+ */
+#include "report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "report/table_private.h"
+
+static const char *const kind_names[] = {"all", "speed", "memory", "error", "determinism"};
+static const char *const format_names[] = {"text", "md", "tex", "csv"};
+
+static int find_name(const char *const *names, int count, const char *text)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], text))
+            return i;
+    return -1;
+}
+
+enum fb_status fb_table_kind_parse(enum fb_table_kind *kind, const char *text)
+{
+    int found = find_name(kind_names, 5, text);
+    if (found < 0)
+        return fb_fail(FB_USAGE, "kind: '%s' is not one of all, speed, memory, error, determinism",
+                       text);
+    *kind = (enum fb_table_kind)found;
+    return FB_OK;
+}
+
+enum fb_status fb_format_parse(enum fb_format *format, const char *text)
+{
+    int found = find_name(format_names, 4, text);
+    if (found < 0)
+        return fb_fail(FB_USAGE, "format: '%s' is not one of text, md, tex, csv", text);
+    *format = (enum fb_format)found;
+    return FB_OK;
+}
+
+bool fb_record_done(const struct fb_record *record)
+{
+    const char *status = fb_text(record->status);
+    return !*status || !strcmp(status, "done");
+}
+
+double fb_record_extra_bytes(const struct fb_record *record)
+{
+    if (record->saved_bytes < 0 || record->workspace_bytes < 0)
+        return NAN;
+    return (double)record->saved_bytes + (double)record->workspace_bytes;
+}
+
+double fb_record_linear_bytes(const struct fb_record *record)
+{
+    double rows = (double)record->b * (double)record->h * (double)record->nq;
+    double element = strcmp(fb_text(record->dtype), "fp32") ? 2 : 4;
+    return rows * ((double)record->dv * element + 8); /* lse and delta are fp32 */
+}
+
+void fb_table_remark(struct fb_sheet *sheet, const struct fb_record *record, const char *word)
+{
+    const char *reason = fb_text(record->reason);
+    if (*reason)
+        fb_sheet_text(sheet, "%s%s[%zu]", word, *word ? " " : "",
+                      fb_sheet_note(sheet, "%s", reason));
+    else
+        fb_sheet_text(sheet, "%s", word);
+}
+
+static enum fb_status print_kind(const struct fb_grouping *grouping, enum fb_table_kind kind,
+                                 enum fb_format format, const char *baseline, size_t *printed)
+{
+    struct fb_sheet sheet;
+    bool asked = !printed; /* a kind that was asked for is printed even if it is empty */
+    switch (kind) {
+    case FB_TABLE_ALL:
+        return FB_OK;
+    case FB_TABLE_SPEED:
+        fb_table_speed(&sheet, grouping, baseline);
+        break;
+    case FB_TABLE_MEMORY:
+        fb_table_memory(&sheet, grouping);
+        break;
+    case FB_TABLE_ERROR:
+        fb_table_error(&sheet, grouping);
+        break;
+    case FB_TABLE_DETERMINISM:
+        fb_table_determinism(&sheet, grouping);
+        break;
+    }
+    enum fb_status status = FB_OK;
+    if (!sheet.row_count && !sheet.failed)
+        fb_sheet_note(&sheet, "the file has no record with %s in it", kind_names[kind]);
+    if (asked || sheet.row_count || sheet.failed) {
+        if (printed && (*printed)++)
+            putchar('\n');
+        status = fb_sheet_print(&sheet, format);
+    }
+    fb_sheet_free(&sheet);
+    return status;
+}
+
+static bool has_variant(const struct fb_results *results, const char *name)
+{
+    for (size_t i = 0; i < results->record_count; i++)
+        if (!strcmp(fb_text(results->records[i].variant), name))
+            return true;
+    return false;
+}
+
+enum fb_status fb_table_print(const struct fb_results *results, enum fb_table_kind kind,
+                              enum fb_format format, const char *baseline)
+{
+    struct fb_grouping grouping;
+    enum fb_status status = FB_OK;
+    size_t printed = 0;
+    if (baseline && !has_variant(results, baseline))
+        return fb_fail(FB_USAGE, "baseline: the file has no record of a variant '%s'", baseline);
+    FB_TRY(fb_grouping_make(&grouping, results));
+    if (kind != FB_TABLE_ALL)
+        status = print_kind(&grouping, kind, format, baseline, NULL);
+    for (int each = FB_TABLE_SPEED; kind == FB_TABLE_ALL && each <= FB_TABLE_DETERMINISM; each++)
+        if (status == FB_OK)
+            status = print_kind(&grouping, (enum fb_table_kind)each, format, baseline, &printed);
+    if (status == FB_OK && kind == FB_TABLE_ALL && !printed)
+        puts("No record in this file has numbers.");
+    fb_grouping_free(&grouping);
+    return status;
+}

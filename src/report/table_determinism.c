@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * table_determinism.c: which gradients have the same bits in every run, what was claimed, and what
+ * determinism costs against the fastest variant that gives it up.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "report/table_private.h"
+
+static bool hashed(const struct fb_record *r)
+{
+    return r->det_runs > 1;
+}
+
+static const char *yes_no(int64_t flag)
+{
+    return flag == 1 ? "yes" : flag == 0 ? "no" : "-";
+}
+
+/* Free to add in any order: it does not claim all of dq, dk and dv. */
+static bool is_free(const struct fb_record *r)
+{
+    return *fb_text(r->det_claim) && strcmp(r->det_claim, "dq+dk+dv") != 0;
+}
+
+static double free_ms(const struct fb_group_view *group)
+{
+    double least = NAN;
+    for (size_t i = 0; i < group->count; i++)
+        if (is_free(group->records[i]) && !(group->records[i]->bwd_ms >= least))
+            least = group->records[i]->bwd_ms;
+    return least;
+}
+
+/* A claim that the bits deny is a fault; told apart from modesty. */
+static void put_claim(struct fb_sheet *sheet, const struct fb_record *r)
+{
+    const char *claim = fb_text(r->det_claim);
+    bool broken = (strstr(claim, "dq") && r->tensor.dq.deterministic == 0) ||
+                  (strstr(claim, "dk") && r->tensor.dk.deterministic == 0) ||
+                  (strstr(claim, "dv") && r->tensor.dv.deterministic == 0);
+    if (broken)
+        fb_sheet_note(sheet, "! claimed deterministic, but the bits differ from run to run");
+    fb_sheet_text(sheet, "%s%s", *claim ? claim : "-", broken ? "!" : "");
+}
+
+static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
+                    const struct fb_record *r)
+{
+    char label[FB_LABEL];
+    fb_label_variant(r, label);
+    fb_sheet_row(sheet, group->label);
+    fb_sheet_text(sheet, "%s", label);
+    if (hashed(r)) {
+        fb_sheet_text(sheet, "%lld", (long long)r->det_runs);
+        fb_sheet_real(sheet, "%.0f", r->det_equal < 0 ? NAN : (double)r->det_equal);
+        fb_sheet_text(sheet, "%s", yes_no(r->tensor.dq.deterministic));
+        fb_sheet_text(sheet, "%s", yes_no(r->tensor.dk.deterministic));
+        fb_sheet_text(sheet, "%s", yes_no(r->tensor.dv.deterministic));
+        put_claim(sheet, r);
+        fb_sheet_text(sheet, "%s", *fb_text(r->det_level) ? r->det_level : "-");
+        fb_sheet_text(sheet, "%s", yes_no(r->batch_invariant));
+    } else {
+        for (int i = 0; i < 8; i++)
+            fb_sheet_real(sheet, "", NAN);
+    }
+    fb_sheet_four(sheet, r->bwd_ms);
+    fb_sheet_real(sheet, "%+.0f%%", 100 * (r->bwd_ms / free_ms(group) - 1));
+    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_text(r->status));
+}
+
+static bool any_hashed(const struct fb_group_view *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (hashed(group->records[i]))
+            return true;
+    return false;
+}
+
+void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grouping)
+{
+    fb_sheet_init(sheet, "Determinism: the same bits in every run?", "problem");
+    fb_sheet_column(sheet, "<variant");
+    fb_sheet_column(sheet, "runs");
+    fb_sheet_column(sheet, "equal");
+    fb_sheet_column(sheet, "<dq");
+    fb_sheet_column(sheet, "<dk");
+    fb_sheet_column(sheet, "<dv");
+    fb_sheet_column(sheet, "<claim");
+    fb_sheet_column(sheet, "<level");
+    fb_sheet_column(sheet, "<batch");
+    fb_sheet_column(sheet, "ms");
+    fb_sheet_column(sheet, "price");
+    fb_sheet_column(sheet, "<");
+    for (size_t g = 0; g < grouping->count; g++) {
+        const struct fb_group_view *group = &grouping->groups[g];
+        for (size_t i = 0; i < group->count && any_hashed(group); i++)
+            put_row(sheet, group, group->records[i]);
+    }
+    if (sheet->row_count)
+        fb_sheet_note(sheet, "price: time against the fastest variant that does not claim all "
+                             "three; level: D1 same launch, D2 under other load, D3 any batch");
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * test_store_journal.c: the journal under kills, torn tails, flipped bits, full disks and rivals.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/status.h"
+#include "store/files.h"
+#include "store/journal_private.h"
+#include "tests/make_records.h"
+#include "tests/tap.h"
+
+static char folder[] = "/tmp/flashback-journal-XXXXXX";
+static char path[128];
+
+/* Stands before the C library's: a file system without locks is one that says so. */
+static int flock_errno;
+
+int flock(int fd, int operation)
+{
+    if (!flock_errno)
+        return (int)syscall(SYS_flock, fd, operation);
+    errno = flock_errno;
+    return -1;
+}
+
+static void pause_us(long us)
+{
+    struct timespec time = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&time, NULL);
+}
+
+static enum fb_status open_shard(struct fb_journal **journal, enum fb_journal_mode mode, int shard,
+                                 struct fb_results *done)
+{
+    struct fb_run run;
+    make_run(&run, "here", shard, 2);
+    fb_status_clear();
+    enum fb_status status = fb_journal_open(journal, path, &run, mode, done);
+    fb_run_free(&run);
+    return status;
+}
+
+static enum fb_status append(struct fb_journal *journal, int number)
+{
+    struct fb_record record;
+    make_numbered(&record, number, 5);
+    enum fb_status status = fb_journal_append(journal, &record);
+    fb_record_free(&record);
+    return status;
+}
+
+/* A new journal with the records 0 to count - 1; its bytes. */
+static void write_journal(int count, char **text, size_t *length)
+{
+    struct fb_journal *journal;
+    open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL);
+    for (int i = 0; i < count; i++)
+        append(journal, i);
+    fb_journal_close(journal);
+    fb_file_read(path, text, length);
+}
+
+static void put_bytes(const char *text, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+    if (file) {
+        fwrite(text, 1, length, file);
+        fclose(file);
+    }
+}
+
+static bool holds_bytes(const char *text, size_t length)
+{
+    char *found;
+    size_t found_length;
+    fb_file_read(path, &found, &found_length);
+    bool same = found && found_length == length && !memcmp(found, text, length);
+    free(found);
+    return same;
+}
+
+/* Are records 0 to count - 1 there, right and in order? */
+static bool holds_records(const struct fb_results *results, size_t count)
+{
+    bool good = results->record_count == count;
+    for (size_t i = 0; i < count && good; i++) {
+        struct fb_record wanted;
+        make_numbered(&wanted, (int)i, 5);
+        wanted.run = results->records[i].run;
+        good = same_record(&wanted, &results->records[i]);
+        fb_record_free(&wanted);
+    }
+    return good;
+}
+
+static bool file_holds(size_t count)
+{
+    struct fb_results results;
+    bool good = fb_journal_read(&results, path) == FB_OK && holds_records(&results, count);
+    fb_results_free(&results);
+    return good;
+}
+
+/* Where line `number` starts. */
+static size_t line_start(const char *text, int number)
+{
+    const char *at = text;
+    while (number--)
+        at = strchr(at, '\n') + 1;
+    return (size_t)(at - text);
+}
+
+static void test_plain(void)
+{
+    char *text;
+    size_t length;
+    struct fb_journal *journal;
+    struct fb_results done;
+    write_journal(4, &text, &length);
+    tap_ok(file_holds(4), "four records are written and read");
+    tap_ok(open_shard(&journal, FB_JOURNAL_CREATE, 0, NULL) == FB_USAGE && !journal,
+           "a new run over them is refused: %s", fb_status_message());
+    tap_ok(holds_bytes(text, length), "and leaves them");
+    tap_ok(open_shard(&journal, FB_JOURNAL_RESUME, 1, NULL) == FB_USAGE,
+           "another shard is refused: %s", fb_status_message());
+    tap_ok(holds_bytes(text, length), "and leaves them");
+    tap_ok(open_shard(&journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK && holds_records(&done, 4) &&
+               !done.damage,
+           "resuming gives the four");
+    fb_results_free(&done);
+    append(journal, 4);
+    append(journal, 4);
+    fb_journal_close(journal);
+    struct fb_results results;
+    fb_journal_read(&results, path);
+    tap_ok(holds_records(&results, 5), "a record written twice counts once");
+    tap_ok(results.run_count == 2 && results.records[3].run == 0 && results.records[4].run == 1,
+           "each record knows its run");
+    fb_results_free(&results);
+    free(text);
+    char *name = fb_journal_path("a.b/c.h5"), *other = fb_journal_path("c");
+    tap_ok(!strcmp(name, "a.b/c.jsonl") && !strcmp(other, "c.jsonl"), "names of journals");
+    free(name);
+    free(other);
+}
+
+static void test_torn_tail(void)
+{
+    char *text;
+    size_t length, wrong_read = 0, wrong_resume = 0;
+    write_journal(3, &text, &length);
+    size_t third = line_start(text, 3);
+    for (size_t cut = third; cut < length; cut++) {
+        struct fb_results done;
+        struct fb_journal *journal;
+        put_bytes(text, cut);
+        fb_journal_read(&done, path);
+        wrong_read += !holds_records(&done, 2) || (cut > third) != (done.damage != NULL);
+        fb_results_free(&done);
+        bool resumed = open_shard(&journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK;
+        if (resumed && holds_records(&done, 2) && append(journal, 2) == FB_OK) {
+            fb_journal_close(journal);
+            wrong_resume += !file_holds(3);
+        } else {
+            wrong_resume++;
+        }
+        fb_results_free(&done);
+    }
+    tap_ok(!wrong_read, "cut at each of %zu bytes of the last record, the others read",
+           length - third);
+    tap_ok(!wrong_resume, "and resuming cuts the tail off and goes on");
+    size_t wrong_header = 0, first = line_start(text, 1);
+    for (size_t cut = 0; cut < first; cut++) {
+        struct fb_journal *journal;
+        put_bytes(text, cut);
+        wrong_header += open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL) != FB_OK;
+        fb_journal_close(journal);
+    }
+    tap_ok(!wrong_header, "cut at each byte of its first line, a journal starts anew");
+    free(text);
+}
+
+static void test_flipped_bits(void)
+{
+    char *text;
+    size_t length, wrong = 0;
+    write_journal(3, &text, &length);
+    size_t second = line_start(text, 2), third = line_start(text, 3);
+    for (size_t bit = 8 * second; bit < 8 * third; bit++) {
+        struct fb_journal_scan scan = {0};
+        text[bit / 8] ^= (char)(1 << bit % 8);
+        wrong += fb_journal_scan(&scan, text, length, path) != FB_OK ||
+                 scan.results.record_count != 1 || !scan.results.damage || scan.good != second;
+        fb_results_free(&scan.results);
+        text[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    tap_ok(!wrong, "each of %zu bits flipped, reading stops exactly there", 8 * (third - second));
+    struct fb_journal *journal;
+    text[second + 40] ^= 1;
+    put_bytes(text, length);
+    tap_ok(open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL) == FB_CORRUPT && !journal,
+           "damage with intact lines after it is not cut off: %s", fb_status_message());
+    tap_ok(holds_bytes(text, length), "and the file is left");
+    free(text);
+}
+
+static void test_other_files(void)
+{
+    static const char letter[] = "Dear Sir,\nthis is no journal.\n";
+    struct fb_journal *journal;
+    struct fb_results results;
+    put_bytes(letter, sizeof letter - 1);
+    for (int mode = FB_JOURNAL_CREATE; mode <= FB_JOURNAL_RESUME; mode++)
+        tap_ok(open_shard(&journal, (enum fb_journal_mode)mode, 0, NULL) == FB_CORRUPT,
+               "a letter is no journal (mode %d): %s", mode, fb_status_message());
+    tap_ok(holds_bytes(letter, sizeof letter - 1), "and is left as it was");
+    fb_status_clear();
+    tap_ok(fb_results_read(&results, path) == FB_CORRUPT, "nor results: %s", fb_status_message());
+    put_bytes("", 0);
+    fb_status_clear();
+    tap_ok(fb_results_read(&results, path) == FB_CORRUPT, "nor is nothing: %s",
+           fb_status_message());
+    fb_status_clear();
+    tap_ok(fb_results_read(&results, "/nonexistent/x.jsonl") == FB_IO, "no file: %s",
+           fb_status_message());
+    char longer[160];
+    snprintf(longer, sizeof longer, "%s/none/x.jsonl", folder);
+    struct fb_run run;
+    make_run(&run, "here", 0, 1);
+    fb_status_clear();
+    tap_ok(fb_journal_open(&journal, longer, &run, FB_JOURNAL_CREATE, NULL) == FB_IO,
+           "no folder: %s", fb_status_message());
+    fb_run_free(&run);
+}
+
+static void test_rivals(void)
+{
+    char *text;
+    size_t length;
+    int ready[2], go[2];
+    struct fb_journal *journal;
+    write_journal(3, &text, &length);
+    if (pipe(ready) || pipe(go))
+        return;
+    pid_t child = fork();
+    if (!child) {
+        char byte = 0;
+        if (open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL) != FB_OK ||
+            write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+            _exit(1);
+        append(journal, 3);
+        fb_journal_close(journal);
+        _exit(0);
+    }
+    char byte;
+    if (read(ready[0], &byte, 1) != 1)
+        return;
+    free(text);
+    fb_file_read(path, &text, &length);
+    for (int mode = FB_JOURNAL_CREATE; mode <= FB_JOURNAL_RESUME; mode++)
+        tap_ok(open_shard(&journal, (enum fb_journal_mode)mode, 0, NULL) == FB_LOCKED,
+               "held by another (mode %d): %s", mode, fb_status_message());
+    tap_ok(holds_bytes(text, length), "and not touched");
+    int result = 1;
+    if (write(go[1], &byte, 1) != 1 || waitpid(child, &result, 0) != child)
+        result = 1;
+    tap_ok(!result && file_holds(4), "the holder goes on");
+    free(text);
+}
+
+static void test_eight(void)
+{
+    pid_t child[8];
+    size_t good = 0, refused = 0;
+    char *text;
+    size_t length;
+    write_journal(0, &text, &length);
+    free(text);
+    for (int i = 0; i < 8; i++)
+        if (!(child[i] = fork())) {
+            struct fb_journal *journal;
+            enum fb_status status = open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL);
+            if (status == FB_OK)
+                status = append(journal, i);
+            pause_us(20000);
+            _exit((int)status);
+        }
+    for (int i = 0; i < 8; i++) {
+        int result;
+        waitpid(child[i], &result, 0);
+        good += WEXITSTATUS(result) == FB_OK;
+        refused += WEXITSTATUS(result) == FB_LOCKED;
+    }
+    struct fb_results results;
+    fb_journal_read(&results, path);
+    tap_ok(good && good + refused == 8 && results.record_count == good && !results.damage,
+           "of eight at once %zu wrote and %zu were refused; %zu records", good, refused,
+           results.record_count);
+    fb_results_free(&results);
+}
+
+static void test_no_locks(void)
+{
+    static const int codes[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        struct fb_journal *journal;
+        flock_errno = codes[i];
+        bool opened = open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL) == FB_OK;
+        flock_errno = 0;
+        tap_ok(opened && append(journal, 0) == FB_OK, "flock says '%s': it works",
+               strerror(codes[i]));
+        fb_journal_close(journal);
+    }
+}
+
+/* ---- Kills ------------------------------------------------------------------------------------
+ */
+
+static void write_until_killed(int acknowledge)
+{
+    struct fb_journal *journal;
+    struct fb_results done;
+    if (open_shard(&journal, FB_JOURNAL_RESUME, 0, &done) != FB_OK)
+        _exit(1);
+    for (int number = (int)done.record_count;; number++) {
+        if (append(journal, number) != FB_OK)
+            _exit(2);
+        if (write(acknowledge, &number, sizeof number) != sizeof number)
+            _exit(3);
+    }
+}
+
+static void test_kills(void)
+{
+    size_t wrong = 0, last = 0;
+    char *text;
+    size_t length;
+    write_journal(0, &text, &length);
+    free(text);
+    srand(12345);
+    for (int round = 0; round < 40; round++) {
+        int told[2], number, result;
+        if (pipe(told))
+            return;
+        pid_t child = fork();
+        if (!child)
+            write_until_killed(told[1]);
+        close(told[1]);
+        pause_us(2000 + rand() % 15000);
+        kill(child, SIGKILL);
+        waitpid(child, &result, 0);
+        while (read(told[0], &number, sizeof number) == sizeof number)
+            last = (size_t)number + 1;
+        close(told[0]);
+        struct fb_results results;
+        wrong += !WIFSIGNALED(result) || fb_journal_read(&results, path) != FB_OK ||
+                 results.record_count < last || results.record_count > last + 1 ||
+                 !holds_records(&results, results.record_count);
+        last = results.record_count;
+        fb_results_free(&results);
+    }
+    tap_ok(!wrong && last, "40 kills: all acknowledged records are there and right, %zu at the end",
+           last);
+}
+
+static void test_reading_while_writing(void)
+{
+    size_t reads = 0, wrong = 0, last = 0;
+    int told[2];
+    char *text;
+    size_t length;
+    write_journal(0, &text, &length);
+    free(text);
+    if (pipe(told))
+        return;
+    fcntl(told[1], F_SETFL, O_NONBLOCK);
+    pid_t child = fork();
+    if (!child)
+        write_until_killed(told[1]);
+    close(told[1]);
+    for (; last < 300 && reads < 100000; reads++) {
+        struct fb_results results;
+        wrong += fb_journal_read(&results, path) != FB_OK || results.record_count < last ||
+                 !holds_records(&results, results.record_count);
+        last = results.record_count;
+        fb_results_free(&results);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(told[0]);
+    tap_ok(!wrong && last >= 300, "%zu reads while it is written, up to %zu records: never wrong",
+           reads, last);
+}
+
+/* ---- Full disks -------------------------------------------------------------------------------
+ */
+
+static void test_dev_full(void)
+{
+    struct fb_journal *journal;
+    struct fb_run run;
+    if (access("/dev/full", W_OK)) {
+        tap_skip("/dev/full is not here");
+        return;
+    }
+    make_run(&run, "here", 0, 1);
+    fb_status_clear();
+    tap_ok(fb_journal_open(&journal, "/dev/full", &run, FB_JOURNAL_CREATE, NULL) == FB_IO &&
+               !journal,
+           "/dev/full: %s", fb_status_message());
+    fb_run_free(&run);
+}
+
+/* Appends until it fails; the number of records that counted. */
+static int fill(struct fb_journal *journal, enum fb_status *status)
+{
+    int number = 0;
+    fb_status_clear();
+    while (number < 1000 && (*status = append(journal, number)) == FB_OK)
+        number++;
+    return number;
+}
+
+static void test_file_limit(void)
+{
+    struct rlimit limit, all;
+    struct fb_journal *journal;
+    enum fb_status status;
+    getrlimit(RLIMIT_FSIZE, &all);
+    open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+    limit = all;
+    limit.rlim_cur = 9000;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int number = fill(journal, &status);
+    tap_ok(status == FB_IO && number > 5, "no room after %d records: %s", number,
+           fb_status_message());
+    setrlimit(RLIMIT_FSIZE, &all);
+    struct fb_results results;
+    fb_journal_read(&results, path);
+    tap_ok(holds_records(&results, (size_t)number) && !results.damage,
+           "those are there, and nothing of the one that failed");
+    fb_results_free(&results);
+    tap_ok(append(journal, number) == FB_OK && file_holds((size_t)number + 1),
+           "with room again the run goes on");
+    fb_journal_close(journal);
+}
+
+static void test_tiny_disk(void)
+{
+    char mount_point[64], before[sizeof path];
+    enum fb_status status = FB_OK;
+    struct fb_journal *journal;
+    snprintf(mount_point, sizeof mount_point, "%s/disk", folder);
+    mkdir(mount_point, 0777);
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("tmpfs", mount_point, "tmpfs", 0, "size=32k")) {
+        tap_skip("a tiny tmpfs cannot be mounted here: %s", strerror(errno));
+        return;
+    }
+    strcpy(before, path);
+    snprintf(path, sizeof path, "%s/x.jsonl", mount_point);
+    open_shard(&journal, FB_JOURNAL_CREATE, 0, NULL);
+    int number = fill(journal, &status);
+    tap_ok(status == FB_IO && number > 5, "disk full after %d records: %s", number,
+           fb_status_message());
+    tap_ok(file_holds((size_t)number), "those are there");
+    mount("tmpfs", mount_point, "tmpfs", MS_REMOUNT, "size=128k");
+    tap_ok(append(journal, number) == FB_OK && file_holds((size_t)number + 1),
+           "with room again the run goes on");
+    fb_journal_close(journal);
+    umount(mount_point);
+    strcpy(path, before);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 99;
+    snprintf(path, sizeof path, "%s/x.jsonl", folder);
+    test_plain();
+    test_torn_tail();
+    test_flipped_bits();
+    test_other_files();
+    test_rivals();
+    test_eight();
+    test_no_locks();
+    test_kills();
+    test_reading_while_writing();
+    test_dev_full();
+    test_file_limit();
+    test_tiny_disk();
+    unlink(path);
+    char mount_point[64];
+    snprintf(mount_point, sizeof mount_point, "%s/disk", folder);
+    rmdir(mount_point);
+    rmdir(folder);
+    return tap_done();
+}
