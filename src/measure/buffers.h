@@ -88,9 +88,18 @@ struct fb_block {
     uint64_t hash;  /* since the last seal */
 };
 
+/* A tensor's place: bytes of the block that holds it, in rows of `width` elements and `gap` more.
+ * Slices of a packed block have bytes == 0 and an offset into the block of q. */
+struct fb_place {
+    uint64_t bytes;
+    int64_t offset; /* elements from the start of the block */
+    int64_t rows, width, gap;
+};
+
 struct fb_buffers {
     const struct fb_memory *memory;
     struct fb_block block[FB_BUFFER_COUNT]; /* packed q, k, v share q's */
+    struct fb_place place[FB_BUFFER_COUNT];
     int64_t row_gap;
     struct fb_args args; /* points into the blocks; hand it to the variant */
     int64_t *cu_lens;    /* what args.cu_qlens and args.cu_klens point to */

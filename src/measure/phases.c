@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/timer.h"
+
+void fb_phases_reset(struct fb_phases *phases)
+{
+    memset(phases, 0, sizeof *phases);
+    phases->current = -1;
+}
+
+static int find(struct fb_phases *phases, const char *name)
+{
+    for (int i = 0; i < phases->count; i++)
+        if (!strncmp(phases->name[i], name, FB_PHASE_NAME - 1))
+            return i;
+    if (phases->count == FB_PHASES)
+        return FB_PHASES - 1;
+    snprintf(phases->name[phases->count], FB_PHASE_NAME, "%s", name);
+    return phases->count++;
+}
+
+static void close_current(struct fb_phases *phases, double now)
+{
+    if (phases->current >= 0)
+        phases->seconds[phases->current] += now - phases->since;
+}
+
+void fb_phases_begin(struct fb_phases *phases, const char *name)
+{
+    double now = fb_clock_now();
+    close_current(phases, now);
+    phases->current = find(phases, name);
+    phases->since = now;
+}
+
+void fb_phases_end(struct fb_phases *phases)
+{
+    close_current(phases, fb_clock_now());
+    phases->current = -1;
+    phases->calls++;
+}

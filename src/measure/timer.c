@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "measure/timer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/status.h"
+#include "measure/machine.h"
+#include "measure/stats.h"
+
+double fb_clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void fb_clock_sleep(double seconds)
+{
+    if (!(seconds > 0))
+        return;
+    struct timespec rest = {.tv_sec = (time_t)seconds};
+    rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
+    while (nanosleep(&rest, &rest))
+        continue;
+}
+
+static enum fb_status start_cpu(struct fb_timer *timer)
+{
+    timer->started = fb_clock_now();
+    return FB_OK;
+}
+
+static enum fb_status stop_cpu(struct fb_timer *timer, double *seconds)
+{
+    *seconds = fb_clock_now() - timer->started;
+    return FB_OK;
+}
+
+struct fb_timer fb_timer_cpu(void)
+{
+    return (struct fb_timer){.kind = "cpu-monotonic", .start = start_cpu, .stop = stop_cpu};
+}
+
+/* ---- Cache flush -------------------------------------------------------------------------------- */
+
+size_t fb_flush_bytes(void)
+{
+    const size_t least = (size_t)32 << 20, most = (size_t)1 << 30;
+    size_t largest = 0;
+    for (int level = 1; level <= 4; level++)
+        if (fb_machine_cache_bytes(level) > largest)
+            largest = (size_t)fb_machine_cache_bytes(level);
+    size_t bytes = largest + largest / 4;
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+enum fb_status fb_flush_make(struct fb_flush *flush, size_t bytes)
+{
+    flush->bytes = bytes ? bytes : fb_flush_bytes();
+    flush->data = calloc(flush->bytes, 1);
+    return flush->data ? FB_OK
+                       : fb_fail(FB_NO_MEMORY, "no memory for a flush buffer of %zu MiB",
+                                 flush->bytes >> 20);
+}
+
+void fb_flush_run(struct fb_flush *flush)
+{
+    const int64_t lines = (int64_t)(flush->bytes / 64);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < lines; i++)
+        flush->data[i * 64]++;
+}
+
+void fb_flush_free(struct fb_flush *flush)
+{
+    free(flush->data);
+    memset(flush, 0, sizeof *flush);
+}
+
+/* ---- Sampling ----------------------------------------------------------------------------------- */
+
+void fb_sampling_default(struct fb_sampling *sampling)
+{
+    *sampling = (struct fb_sampling){.warmup = 1,
+                                     .min_samples = 5,
+                                     .max_samples = 100,
+                                     .max_seconds = 5,
+                                     .interval = 0.01,
+                                     .max_rest = 1,
+                                     .sustained_seconds = 2};
+}
+
+const char *fb_stop_name(enum fb_stop stop)
+{
+    static const char *const names[] = {"interval", "samples", "seconds", "failed"};
+    return (size_t)stop < sizeof names / sizeof *names ? names[stop] : "unknown";
+}
+
+static bool fail_series(struct fb_series *series, enum fb_status status)
+{
+    if (status == FB_OK)
+        return false;
+    series->stop = FB_STOP_FAILED;
+    series->status = status;
+    strncpy(series->message, fb_status_message(), sizeof series->message - 1);
+    fb_status_clear();
+    return true;
+}
+
+/* Warm-up calls, in the sustained mode as many as fill sustained_seconds. */
+static bool warm_up(const struct fb_sampling *sampling, struct fb_series *series)
+{
+    double begin = fb_clock_now();
+    for (int i = 0;; i++) {
+        double elapsed = fb_clock_now() - begin;
+        if (i == 1)
+            series->warmup_seconds = elapsed;
+        if (i >= sampling->warmup &&
+            (!sampling->sustained || elapsed >= sampling->sustained_seconds))
+            break;
+        if (fail_series(series, series->call(series->arg)))
+            return false;
+    }
+    series->total_seconds += fb_clock_now() - begin;
+    return true;
+}
+
+static void rest_before(const struct fb_sampling *sampling, const struct fb_series *series)
+{
+    if (sampling->sustained)
+        return;
+    double last = series->count ? series->samples[series->count - 1] : series->warmup_seconds;
+    double rest = sampling->rest * last;
+    fb_clock_sleep(rest > sampling->max_rest ? sampling->max_rest : rest);
+    if (sampling->flush)
+        fb_flush_run(sampling->flush);
+}
+
+static bool take_sample(struct fb_timer *timer, const struct fb_sampling *sampling,
+                        struct fb_series *series)
+{
+    double begin = fb_clock_now(), seconds = 0;
+    rest_before(sampling, series);
+    enum fb_status status = timer->start(timer);
+    if (status == FB_OK)
+        status = series->call(series->arg);
+    if (status == FB_OK)
+        status = timer->stop(timer, &seconds);
+    if (fail_series(series, status))
+        return false;
+    if (series->phases)
+        fb_phases_end(series->phases);
+    series->samples[series->count++] = seconds;
+    series->total_seconds += fb_clock_now() - begin;
+    return true;
+}
+
+/* Does the series need no more samples? Says why in series->stop. */
+static bool is_settled(const struct fb_sampling *sampling, struct fb_series *series)
+{
+    if (series->count >= sampling->min_samples) {
+        struct fb_stats stats = fb_stats_of(series->samples, (size_t)series->count);
+        series->stop = FB_STOP_INTERVAL;
+        if (fb_stats_half_width(&stats) <= sampling->interval)
+            return true;
+    }
+    series->stop = FB_STOP_SECONDS;
+    if (sampling->max_seconds > 0 && series->total_seconds >= sampling->max_seconds &&
+        series->count)
+        return true;
+    series->stop = FB_STOP_SAMPLES;
+    return series->count >= sampling->max_samples;
+}
+
+static enum fb_status start_series(const struct fb_sampling *sampling, struct fb_series *series)
+{
+    series->count = 0;
+    series->status = FB_OK;
+    series->samples = calloc((size_t)sampling->max_samples + 1, sizeof *series->samples);
+    return series->samples ? FB_OK
+                           : fb_fail(FB_NO_MEMORY, "no memory for %d samples",
+                                     sampling->max_samples);
+}
+
+/* One series after the other, back to back: the load must not let up. */
+static void sample_sustained(struct fb_timer *timer, const struct fb_sampling *sampling,
+                             struct fb_series *series, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!warm_up(sampling, &series[i]))
+            continue;
+        series[i].total_seconds = 0; /* the limit is for the samples */
+        if (series[i].phases)
+            fb_phases_reset(series[i].phases);
+        while (take_sample(timer, sampling, &series[i]) && !is_settled(sampling, &series[i]))
+            continue;
+    }
+}
+
+/* In turn, a sample each a round, so that a slow drift of the machine meets all alike. */
+static void sample_in_turn(struct fb_timer *timer, const struct fb_sampling *sampling,
+                           struct fb_series *series, int count, bool *active)
+{
+    bool any = true;
+    for (int i = 0; i < count; i++) {
+        active[i] = warm_up(sampling, &series[i]);
+        if (series[i].phases)
+            fb_phases_reset(series[i].phases);
+    }
+    while (any) {
+        any = false;
+        for (int i = 0; i < count; i++) {
+            if (!active[i])
+                continue;
+            active[i] = take_sample(timer, sampling, &series[i]) &&
+                        !is_settled(sampling, &series[i]);
+            any |= active[i];
+        }
+    }
+}
+
+enum fb_status fb_sample(struct fb_timer *timer, const struct fb_sampling *sampling,
+                         struct fb_series *series, int count)
+{
+    for (int i = 0; i < count; i++)
+        FB_TRY(start_series(sampling, &series[i]));
+    if (sampling->sustained) {
+        sample_sustained(timer, sampling, series, count);
+        return FB_OK;
+    }
+    bool *active = calloc((size_t)count + 1, sizeof *active);
+    if (!active)
+        return fb_fail(FB_NO_MEMORY, "no memory for %d series", count);
+    sample_in_turn(timer, sampling, series, count, active);
+    free(active);
+    return FB_OK;
+}
+
+void fb_series_free(struct fb_series *series)
+{
+    free(series->samples);
+    series->samples = NULL;
+    series->count = 0;
+}
