@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# lint.sh: the rules of the house that a program can check, over what git tracks; then cppcheck and
+# clang-format where they are installed. Prints what it finds and fails if that is anything.
+set -u
+found=0
+
+# Prints the lines of stdin under a title, if there are any.
+report()
+{
+    local lines
+    lines=$(cat)
+    [ -n "$lines" ] || return 0
+    printf '%s\n%s\n' "lint: $1" "$lines" | sed '2,$s/^/  /'
+    found=1
+}
+
+mapfile -t code < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+mapfile -t text < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.py' '*.gp' '*.ini' '*.am' '*.m4' '*.ac')
+
+report "no licence line in the first five" < <(for f in "${text[@]}"; do
+    head -n 5 "$f" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$f"
+done)
+report "longer than 400 lines" < <(wc -l "${code[@]}" | awk '$1 > 400 && $2 != "total"')
+report "wider than 100 columns" < <(awk 'length > 100 { print FILENAME ":" FNR }' "${code[@]}")
+report "code switched off" < <(grep -nE '^ *# *if +0' "${code[@]}")
+report "a typedef" < <(grep -nE '^ *typedef ' "${code[@]}")
+report "a tab or blanks at the end" < <(grep -nP '\t|[ \t]+$' "${code[@]}")
+report "hdf5.h outside src/store" < <(grep -lE '# *include [<"]hdf5' "${code[@]}" | grep -vE '^(src/store|tests)/')
+report "exit outside main.c" < <(grep -nE '(^|[^_a-z])exit\(' "${code[@]}" |
+    grep -vE '^(src/cli/main|src/run/(process|worker|supervisor)|tests/)')
+report "a function longer than 60 lines" < <(awk '
+    FNR == 1 { start = 0 }
+    /^{$/ { start = FNR }
+    /^}/ && start { if (FNR - start > 61) print FILENAME ":" start ": " FNR - start - 1 " lines"; start = 0 }
+    ' $(git ls-files 'src/*.c' 'reference/*.c' 'variants/*.c' 'kernels/*.c' 'tests/*.c'))
+
+if command -v clang-format >/dev/null; then
+    report "not as clang-format writes it" < <(clang-format --dry-run "${code[@]}" 2>&1 |
+        sed -n 's/^\([^ ]*\):[0-9]*:[0-9]*: warning.*/\1/p' | sort | uniq -c)
+fi
+if command -v cppcheck >/dev/null; then
+    report "cppcheck" < <(cppcheck --quiet --std=c11 --enable=warning,portability,performance \
+        --inline-suppr --suppress=missingIncludeSystem --template='{file}:{line}: {id}: {message}' \
+        -Iinclude -Isrc -I. -D_GNU_SOURCE -DHAVE_CONFIG_H -DFB_ISA=generic \
+        src reference variants kernels 2>&1)
+fi
+[ $found -eq 0 ] && echo "lint: nothing found"
+exit $found
