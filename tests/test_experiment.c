@@ -33,9 +33,9 @@ static void test_grid(void)
     enum fb_status status = read_text(&e,
                                       "# a comment\n[experiment]\nquestion = how\n  fast?\n"
                                       "[grid]\nvariant = cpu-one cpu-two\nn = 16 32\n"
-                                      "dtype = fp32 bf16 ; two\nmask = full causal\n"
+                                      "d = 8\ndtype = fp32 bf16 ; two\nmask = full causal\n"
                                       "[grid more]\nvariant = cpu-one\n"
-                                      "problem = b=2,n=8 n=16,dtype=fp32\n"
+                                      "problem = b=2,n=8,d=8 n=16,d=8,dtype=fp32\n"
                                       "[measure]\nwhat = speed error\nmax_samples = 7\n",
                                       NULL, 0);
     tap_ok(status == FB_OK, "a good file is read: %s", fb_status_message());
@@ -57,7 +57,7 @@ static void test_settings(void)
 {
     static const char *const settings[] = {"n=64", "max_samples=9", "variant=cpu-two"};
     struct fb_experiment e;
-    enum fb_status status = read_text(&e, "[grid]\nvariant = cpu-one\nn = 16 32\n", settings, 3);
+    enum fb_status status = read_text(&e, "[grid]\nvariant = cpu-one\nd = 8\nn = 16 32\n", settings, 3);
     tap_ok(status == FB_OK && e.case_count == 1 && !strcmp(e.cases[0].variant, "cpu-two") &&
                strstr(e.cases[0].problem, "nq=64") && e.measure.max_samples == 9,
            "--set replaces: %s", fb_status_message());

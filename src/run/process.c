@@ -153,24 +153,24 @@ static enum fb_status make_room(struct fb_process *process)
 /* The line given last stays at the front of the buffer until the next call. */
 static void drop_given(struct fb_process *process)
 {
-    char *end = memchr(process->buffer, '\0', process->used);
-    if (!end)
+    if (!process->given)
         return;
-    process->used -= (size_t)(end + 1 - process->buffer);
-    memmove(process->buffer, end + 1, process->used);
+    process->used -= process->given;
+    memmove(process->buffer, process->buffer + process->given, process->used);
+    process->given = 0;
 }
 
 enum fb_status fb_process_line(struct fb_process *process, char **line, bool *closed)
 {
     *line = NULL;
     *closed = false;
-    if (process->buffer)
-        drop_given(process);
+    drop_given(process);
     for (;;) {
         char *end = process->used ? memchr(process->buffer, '\n', process->used) : NULL;
         if (end) {
             *end = '\0';
             *line = process->buffer;
+            process->given = (size_t)(end + 1 - process->buffer);
             return FB_OK;
         }
         FB_TRY(make_room(process));

@@ -17,6 +17,7 @@ struct fb_process {
     struct fb_beacon *beacon;
     char *buffer; /* bytes received that do not make a line yet */
     size_t used, room;
+    size_t given; /* length of the line given last, its end included; still at the front */
 };
 
 /* Starts a worker. It dies with the supervisor, even with a killed one, and is in a process group

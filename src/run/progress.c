@@ -30,7 +30,7 @@ static void draw_bar(const struct fb_progress *progress, const struct fb_record 
 static void print_line(const struct fb_progress *progress, const struct fb_record *record)
 {
     fprintf(stderr, "[%zu/%zu] %s %s %s", progress->done, progress->total, record->variant,
-            record->problem, record->verdict);
+            record->problem, *fb_text(record->verdict) ? record->verdict : "unjudged");
     if (isfinite(record->bwd_ms))
         fprintf(stderr, " %.4g ms", record->bwd_ms);
     if (record->reason && record->reason[0])
