@@ -62,7 +62,7 @@ static enum fb_status put_names(struct fb_record *r, const struct make_case *c)
                        (long long)c->n, (long long)c->d, (long long)c->d, c->dtype, c->mask));
     FB_TRY(fb_text_set(&r->numerics, "dkv=%s,dq=%s,ps=in,delta=fp32,lse=fp32,round=tile",
                        c->acc_dkv, c->acc_dq));
-    FB_TRY(fb_text_set(&r->recipe, "normal,seed=%llu", (unsigned long long)c->seed));
+    FB_TRY(fb_text_set(&r->recipe, "randn@%llu", (unsigned long long)c->seed));
     FB_TRY(fb_text_set(&r->key, "%s|%s|%s|%s", r->variant, r->problem, r->numerics, r->recipe));
     FB_TRY(fb_text_set(&r->dtype, "%s", c->dtype));
     FB_TRY(fb_text_set(&r->mask, "%s", c->mask));
@@ -214,7 +214,7 @@ enum fb_status make_numbered(struct fb_record *record, int number, size_t sample
 {
     double values[64];
     fb_record_init(record);
-    FB_TRY(fb_text_set(&record->key, "cpu-split|n=64,d=64|standard|normal,seed=%d", number));
+    FB_TRY(fb_text_set(&record->key, "cpu-split|n=64,d=64|standard|randn@%d", number));
     FB_TRY(fb_text_set(&record->variant, "cpu-split"));
     FB_TRY(fb_text_set(&record->status, "done"));
     record->nq = record->nk = 64;

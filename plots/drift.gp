@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# drift.gp: relative L2 error of the gradients against sequence length, one line an accumulator (or
+# a variant). A point is the median over the seeds, its whisker their range; an error of exactly
+# zero has no place on a log axis and is drawn hollow at the bottom.
+
+PANEL_WIDTH = (NP == 1) ? 560 : 330
+PANEL_HEIGHT = 330
+LEFT = 92
+GAP = 26
+WIDTH = LEFT + NP * (PANEL_WIDTH + GAP)
+HEIGHT = 44 + 20 * (1 + NS / 5) + PANEL_HEIGHT + 90
+load 'style.gp'
+
+FLOOR = LOW / 2
+low(dummy) = (strcol(3) eq "NaN" || column(3) <= 0) ? column(2) : column(3)
+high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
+
+set multiplot
+set label 1 TITLE at screen 0.5, screen from_top(18) center font FONT . ",12" textcolor rgb INK
+set lmargin at screen from_left(10)
+set rmargin at screen from_left(WIDTH - 10)
+set tmargin at screen from_top(36)
+set bmargin at screen from_top(HEAD - 4)
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen 2.5 textcolor rgb INK
+unset border
+unset tics
+unset grid
+set xrange [0:1]
+set yrange [0:1]
+plot for [s = 1:NS] -1 with linespoints lw 2 ps 1 pt point(s) lc rgb color(s) title SERIES[s]
+unset label 1
+unset key
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set logscale x 2
+set logscale y 10
+set xrange [XLOW / 1.25:XTOP * 1.25]
+set yrange [LOW / 3:TOP * 2]
+set xlabel "sequence length" textcolor rgb INK
+
+do for [p = 1:NP] {
+    x0 = LEFT + (p - 1) * (PANEL_WIDTH + GAP)
+    set lmargin at screen from_left(x0)
+    set rmargin at screen from_left(x0 + PANEL_WIDTH)
+    set tmargin at screen from_top(HEAD + 30)
+    set bmargin at screen from_top(HEAD + 30 + PANEL_HEIGHT)
+    set title PANEL[p] font FONT . ",11" offset 0, -0.4 textcolor rgb INK
+    if (p == 1) {
+        set ylabel YLABEL offset 0.5, 0 textcolor rgb INK
+        set format y "%g"
+    } else {
+        unset ylabel
+        set format y ""
+    }
+    plot $TICKS index (p - 1) using 1:(LOW / 100):xtic(2) with points notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using 1:($2 > 0 ? $2 : NaN):(low(0)):(high(0)) \
+             with yerrorlines lw 2 ps 0.9 pt point(s) lc rgb color(s) notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using 1:($2 > 0 ? NaN : FLOOR) with points pt 10 ps 1.2 lc rgb color(s) notitle
+}
+unset multiplot
+set output

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# speed.gp: grouped bars as the FlashAttention papers draw them. A panel a mask and head size, a
+# group a sequence length, a bar a variant; whiskers are the 95 % interval of the median.
+
+GROUPS_MOST = 1
+do for [p = 1:NP] { GROUPS_MOST = (GROUPS[p] > GROUPS_MOST) ? GROUPS[p] : GROUPS_MOST }
+NROW = (NP + NCOL - 1) / NCOL
+BAR = 17
+PANEL_WIDTH = BAR * (NS + 1) * GROUPS_MOST
+PANEL_WIDTH = (PANEL_WIDTH < 300) ? 300 : (PANEL_WIDTH > 1000) ? 1000 : PANEL_WIDTH
+PANEL_HEIGHT = 230
+LEFT = 74
+GAP = 26
+WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
+WIDTH = (WIDTH < 640) ? 640 : WIDTH
+PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
+HEIGHT = 44 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 6
+load 'style.gp'
+
+has_ceiling = (CEILING == CEILING && CEILING < 3 * TOP)
+YTOP = TOP * 1.30
+YTOP = (has_ceiling && CEILING * 1.08 > YTOP) ? CEILING * 1.08 : YTOP
+SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
+
+bw = 0.84 / NS
+place(x, s) = x + (s - 1 - (NS - 1) / 2.0) * bw
+low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
+high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
+missing(dummy) = strcol(6) ne "ok" && strcol(6) ne "absent"
+roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 11
+
+set multiplot
+
+# Title and key, in a plot of their own across the figure.
+set label 1 TITLE at screen 0.5, screen from_top(18) center font FONT . ",12" textcolor rgb INK
+set lmargin at screen from_left(10)
+set rmargin at screen from_left(WIDTH - 10)
+set tmargin at screen from_top(36)
+set bmargin at screen from_top(HEAD - 4)
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen 1.2 textcolor rgb INK
+unset border
+unset tics
+unset grid
+set xrange [0:1]
+set yrange [0:1]
+plot for [s = 1:NS] -1 with boxes lc rgb color(s) title SERIES[s], \
+     (has_ceiling ? -1 : NaN) with lines dt 2 lc rgb INK title (has_ceiling ? "GEMM" : "")
+unset label 1
+unset key
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set xtics scale 0
+set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set yrange [0:YTOP]
+
+do for [p = 1:NP] {
+    column_of = (p - 1) % NCOL
+    row_of = (p - 1) / NCOL
+    x0 = LEFT + column_of * (PANEL_WIDTH + GAP)
+    y0 = HEAD + 34 + row_of * (PANEL_HEIGHT + 72)
+    set lmargin at screen from_left(x0)
+    set rmargin at screen from_left(x0 + PANEL_WIDTH)
+    set tmargin at screen from_top(y0)
+    set bmargin at screen from_top(y0 + PANEL_HEIGHT)
+    set title PANEL[p] font FONT . ",10" offset 0, -0.4 textcolor rgb INK
+    set format y (column_of == 0 ? "%g" : "")
+    set ylabel (column_of == 0 ? YLABEL : "") offset 1, 0 textcolor rgb INK
+    set xlabel (p > NP - NCOL ? "sequence length" : "") offset 0, 0.4 textcolor rgb INK
+    set xrange [0.5:GROUPS[p] + 0.5]
+    plot $TICKS index (p - 1) using 1:(-1):xtic(2) with points notitle, \
+         (has_ceiling ? CEILING : NaN) with lines dt 2 lc rgb INK notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (place($1, s)):2:(low(0)):(high(0)):(bw * 0.94) \
+             with boxerrorbars lc rgb color(s) notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (place($1, s)):(roomy ? high(0) : NaN):(sprintf(SHOWN, $2)) \
+             with labels rotate by 90 left offset 0, 0.3 font FONT . ",7.5" textcolor rgb INK \
+             notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (missing(0) ? place($1, s) : NaN):(0):6 \
+             with labels rotate by 90 left offset 0, 0.3 font FONT . ",7.5" textcolor rgb ALARM \
+             notitle
+}
+unset multiplot
+set output

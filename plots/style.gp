@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
+# (pixels of 1/96 inch) and loads this file before its first plot.
+
+if (!exists("FORMAT")) FORMAT = "svg"
+if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
+
+# Names are shown as they are: no enhanced text, so that '_' and '^' stay what they are.
+FONT = "DejaVu Sans"
+set encoding utf8
+if (FORMAT eq "png") {
+    set terminal pngcairo noenhanced font FONT . ",10" fontscale 2 linewidth 2 pointscale 2 \
+        size int(2 * WIDTH), int(2 * HEIGHT)
+} else {
+    if (FORMAT eq "pdf") {
+        set terminal pdfcairo noenhanced font FONT . ",10" size WIDTH / 96.0, HEIGHT / 96.0
+    } else {
+        set terminal svg noenhanced font FONT . ",13" size WIDTH, HEIGHT background "#ffffff"
+    }
+}
+set output OUTPUT
+
+# Okabe and Ito's colours, told apart by all readers, grey first for the baseline.
+array COLOR[8]
+COLOR[1] = 0x999999
+COLOR[2] = 0x56B4E9
+COLOR[3] = 0x0072B2
+COLOR[4] = 0xD55E00
+COLOR[5] = 0x009E73
+COLOR[6] = 0xCC79A7
+COLOR[7] = 0xE69F00
+COLOR[8] = 0xF0E442
+color(s) = COLOR[(NS == 1) ? 3 : (int(s) - 1) % 8 + 1]
+array POINT[8]
+POINT[1] = 4
+POINT[2] = 7
+POINT[3] = 5
+POINT[4] = 9
+POINT[5] = 13
+POINT[6] = 11
+POINT[7] = 6
+POINT[8] = 3
+point(s) = POINT[(int(s) - 1) % 8 + 1]
+INK = "#303030"
+ALARM = 0xB00020
+
+# From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
+from_left(x) = real(x) / WIDTH
+from_top(y) = 1 - real(y) / HEIGHT
+
+# Width of a text in pixels, about.
+wide(text, size) = strlen(text) * size * 0.82
+
+# Rows that a key of all series needs across the figure.
+KEY_WIDTH = 0
+do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
+KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
+HEAD = 44 + 20 * KEY_ROWS
+
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set style fill solid border lc rgb INK
+set errorbars small
+unset key

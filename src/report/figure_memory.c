@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * figure_memory.c: saved and workspace bytes, per head and batch item, against length on log axes.
+ * Of the shapes in the file that with the most lengths is drawn.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/figures.h"
+#include "report/grouping.h"
+#include "report/table_private.h"
+
+static bool usable(const struct fb_record *r, const char *dtype)
+{
+    return !strcmp(fb_text(r->dtype), dtype) && r->nq == r->nk && r->nq > 0 && r->b > 0 &&
+           r->h > 0 && !isnan(fb_record_extra_bytes(r)) && fb_record_done(r) &&
+           strcmp(fb_text(r->variant), "null") != 0;
+}
+
+/* Equal but for variant, length, batch and heads. */
+static bool same_shape(const struct fb_record *a, const struct fb_record *b)
+{
+    return a->d == b->d && a->dv == b->dv && a->threads == b->threads &&
+           a->h * b->hk == b->h * a->hk && !strcmp(fb_text(a->mask), fb_text(b->mask));
+}
+
+/* Has an earlier record the same shape? */
+static bool seen_before(const struct fb_results *results, size_t i, const char *dtype)
+{
+    for (size_t before = 0; before < i; before++)
+        if (usable(&results->records[before], dtype) &&
+            same_shape(&results->records[before], &results->records[i]))
+            return true;
+    return false;
+}
+
+static size_t lengths_of(const struct fb_results *results, const struct fb_record *like,
+                         const char *dtype)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        bool first = usable(r, dtype) && same_shape(r, like);
+        for (size_t before = 0; before < i && first; before++) {
+            const struct fb_record *other = &results->records[before];
+            first = !usable(other, dtype) || !same_shape(other, like) || other->nq != r->nq;
+        }
+        count += first;
+    }
+    return count;
+}
+
+static void add_point(struct fb_figure_data *data, size_t series, const struct fb_record *r,
+                      double bytes)
+{
+    char tick[24];
+    struct fb_point point = {.series = series,
+                             .x = (double)r->nq,
+                             .y = bytes / (double)(r->b * r->h),
+                             .low = NAN,
+                             .high = NAN,
+                             .tick = tick,
+                             .state = "ok"};
+    fb_length_label(r->nq, tick);
+    point.panel = fb_chart_panel(&data->chart, "");
+    fb_chart_add(&data->chart, &point);
+}
+
+void fb_pick_memory(struct fb_figure_data *data, const struct fb_results *results,
+                    const char *dtype)
+{
+    const struct fb_record *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        size_t lengths = 0;
+        if (usable(r, dtype) && !seen_before(results, i, dtype))
+            lengths = lengths_of(results, r, dtype);
+        if (lengths > most) {
+            most = lengths;
+            best = r;
+        }
+    }
+    if (most < 2) {
+        snprintf(data->reason, sizeof data->reason,
+                 "it needs the memory of one shape at two lengths or more");
+        return;
+    }
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        if (usable(r, dtype) && same_shape(r, best))
+            add_point(data, fb_chart_series(&data->chart, fb_text(r->variant)), r,
+                      fb_record_extra_bytes(r));
+    }
+    size_t linear = fb_chart_series(&data->chart, "o + lse + delta");
+    for (size_t i = 0; i < results->record_count; i++)
+        if (usable(&results->records[i], dtype) && same_shape(&results->records[i], best))
+            add_point(data, linear, &results->records[i],
+                      fb_record_linear_bytes(&results->records[i]));
+    snprintf(data->title, sizeof data->title,
+             "Memory beyond inputs and outputs, per head, %s, head size %lld, %s", dtype,
+             (long long)best->d, fb_text(best->mask));
+    snprintf(data->y_label, sizeof data->y_label, "saved + workspace");
+}

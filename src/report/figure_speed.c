@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * figure_speed.c: grouped bars as the FlashAttention papers draw them: a panel a mask and head
+ * size, a group a length, a bar a variant. Standard numerics, unless the file holds nothing else.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/figures.h"
+#include "report/grouping.h"
+#include "report/table_private.h"
+
+#define MOST_SERIES 8 /* colours that people can tell apart */
+#define MOST_PANELS 12
+
+static bool standard(const struct fb_record *r)
+{
+    char items[FB_LABEL];
+    fb_label_numerics(r, items);
+    return !*items;
+}
+
+static bool only_others(const struct fb_results *results, const char *dtype)
+{
+    for (size_t i = 0; i < results->record_count; i++)
+        if (fb_figure_timed(&results->records[i], dtype) && standard(&results->records[i]))
+            return false;
+    return true;
+}
+
+/* Do two shapes of this panel share the length? Then the ticks must name batch and heads too. */
+static bool ambiguous(const struct fb_results *results, const struct fb_record *r)
+{
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *other = &results->records[i];
+        if (!strcmp(fb_text(other->dtype), fb_text(r->dtype)) &&
+            !strcmp(fb_text(other->mask), fb_text(r->mask)) && other->d == r->d &&
+            other->nq == r->nq &&
+            (other->b != r->b || other->h != r->h || other->nk != r->nk || other->hk != r->hk))
+            return true;
+    }
+    return false;
+}
+
+static void tick_of(const struct fb_results *results, const struct fb_record *r, char tick[64])
+{
+    char n[24], k[24];
+    fb_length_label(r->nq, n);
+    fb_length_label(r->nk, k);
+    int at = snprintf(tick, 64, r->nq == r->nk ? "%s" : "%s:%s", n, k);
+    if (ambiguous(results, r))
+        snprintf(tick + at, 64 - (size_t)at, " b%lld h%lld", (long long)r->b, (long long)r->h);
+}
+
+/* Orders shapes by length, then keys, batch and heads. */
+static double order_of(const struct fb_record *r)
+{
+    return (double)r->nq * 1e12 + (double)r->nk * 1e5 + (double)r->b * 1e2 + (double)r->h / 1e3 +
+           (double)r->hk / 1e7;
+}
+
+static void add_record(struct fb_figure_data *data, const struct fb_results *results,
+                       const struct fb_record *r)
+{
+    char panel[160], series[FB_LABEL], tick[64];
+    struct fb_point point = {.tick = tick, .x = order_of(r), .y = NAN, .low = NAN, .high = NAN};
+    fb_figure_panel(results, r, panel);
+    fb_label_variant(r, series);
+    tick_of(results, r, tick);
+    point.panel = fb_chart_panel(&data->chart, panel);
+    point.series = fb_chart_series(&data->chart, series);
+    bool failed = !strcmp(fb_text(r->verdict), "fail");
+    bool timed = fb_record_done(r) && !failed;
+    point.state = timed ? "ok" : failed ? "failed" : r->status;
+    if (timed) {
+        point.y = r->bwd_tflops;
+        point.low = r->bwd_flops / r->bwd_ms_hi * 1e-9;
+        point.high = r->bwd_flops / r->bwd_ms_lo * 1e-9;
+        if (r->gemm_tflops > 0 && !(data->ceiling >= r->gemm_tflops))
+            data->ceiling = r->gemm_tflops;
+    }
+    fb_chart_add(&data->chart, &point);
+}
+
+/* Does the chart have room for the record's variant and panel? */
+static bool fits(struct fb_figure_data *data, const struct fb_results *results,
+                 const struct fb_record *r)
+{
+    char panel[160], series[FB_LABEL];
+    bool known_panel = false, known_series = false;
+    fb_figure_panel(results, r, panel);
+    fb_label_variant(r, series);
+    for (size_t i = 0; i < data->chart.panel_count; i++)
+        known_panel |= !strcmp(data->chart.panels[i], panel);
+    for (size_t i = 0; i < data->chart.series_count; i++)
+        known_series |= !strcmp(data->chart.series[i], series);
+    return (known_panel || data->chart.panel_count < MOST_PANELS) &&
+           (known_series || data->chart.series_count < MOST_SERIES);
+}
+
+/* First pass: panels and variants that have a number. Second: also what was refused in them. */
+static void add_records(struct fb_figure_data *data, const struct fb_results *results,
+                        const char *dtype, bool timed_ones, size_t *left_out)
+{
+    bool others = only_others(results, dtype);
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        char panel[160];
+        if (strcmp(fb_text(r->dtype), dtype) != 0 || fb_figure_timed(r, dtype) != timed_ones ||
+            (!others && !standard(r)) || !strcmp(fb_text(r->variant), "null"))
+            continue;
+        if (!timed_ones) { /* no panel of refusals only */
+            bool known = false;
+            fb_figure_panel(results, r, panel);
+            for (size_t p = 0; p < data->chart.panel_count; p++)
+                known |= !strcmp(data->chart.panels[p], panel);
+            if (!known || (fb_record_done(r) && isnan(r->bwd_ms)))
+                continue;
+        }
+        if (fits(data, results, r))
+            add_record(data, results, r);
+        else
+            ++*left_out;
+    }
+}
+
+/* A row of panels is one mask when each mask has the same number of head sizes. */
+static size_t columns_of(const struct fb_chart *chart)
+{
+    size_t first = 0;
+    if (!chart->panel_count)
+        return 1;
+    size_t mask = strcspn(chart->panels[0], ",");
+    while (first < chart->panel_count && !strncmp(chart->panels[first], chart->panels[0], mask + 1))
+        first++;
+    if (chart->panel_count % first || first > 3)
+        first = chart->panel_count < 2 ? 1 : 2;
+    return first;
+}
+
+void fb_pick_speed(struct fb_figure_data *data, const struct fb_results *results, const char *dtype)
+{
+    size_t left_out = 0;
+    char machine[160];
+    data->chart.categorical = true;
+    add_records(data, results, dtype, true, &left_out);
+    if (!data->chart.point_count) {
+        snprintf(data->reason, sizeof data->reason, "no variant was timed");
+        return;
+    }
+    add_records(data, results, dtype, false, &left_out);
+    data->chart.columns = columns_of(&data->chart);
+    fb_figure_machine(results, machine);
+    fb_figure_scale_rates(data);
+    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s (%s)", dtype,
+             machine);
+    if (left_out)
+        snprintf(data->remark, sizeof data->remark,
+                 "%zu records left out: at most %d variants and %d panels", left_out, MOST_SERIES,
+                 MOST_PANELS);
+}
