@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cpu_common.c: translation from problems to kernel jobs, common refusals, the shared forward.
+ */
+#include "variants/cpu_common.h"
+
+#include "kernels/cpu/forward.h"
+#include "kernels/cpu/ops.h"
+#include "kernels/cpu/threads.h"
+
+const char *fb_cpu_refuse(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    (void)n;
+    if (p->softcap != 0)
+        return "no softcap";
+    if (p->alibi != FB_ALIBI_NONE)
+        return "no alibi";
+    if (p->bias != FB_BIAS_NONE)
+        return "no bias";
+    if (p->dropout > 0)
+        return "no dropout";
+    if (p->sink)
+        return "no sink";
+    if (p->dlse)
+        return "no dlse";
+    if (p->qlens || p->klens)
+        return "no packed lengths (qlens, klens)";
+    return fb_cpu_isa_error();
+}
+
+const char *fb_cpu_refuse_key_major(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    if (n->round == FB_ROUND_ROW && n->dq != FB_ACC_FP32)
+        return "round=row needs dq=fp32: dQ is added a key tile at a time (cpu-split does rows)";
+    return fb_cpu_refuse(p, n);
+}
+
+static enum fb_cpu_type type_of(enum fb_dtype dtype)
+{
+    return dtype == FB_BF16 ? FB_CPU_BF16 : dtype == FB_FP16 ? FB_CPU_FP16 : FB_CPU_FP32;
+}
+
+static enum fb_cpu_acc acc_of(enum fb_acc acc)
+{
+    switch (acc) {
+    case FB_ACC_FP32:
+        return FB_CPU_ACC_FP32;
+    case FB_ACC_BF16:
+        return FB_CPU_ACC_BF16;
+    case FB_ACC_BF16_STOCHASTIC:
+        return FB_CPU_ACC_BF16_STOCHASTIC;
+    case FB_ACC_BF16_TRUNCATE:
+        return FB_CPU_ACC_BF16_TRUNCATE;
+    case FB_ACC_FP16:
+        return FB_CPU_ACC_FP16;
+    case FB_ACC_FP32_KAHAN:
+        return FB_CPU_ACC_FP32_KAHAN;
+    case FB_ACC_BF16_KAHAN:
+        return FB_CPU_ACC_BF16_KAHAN;
+    case FB_ACC_FP64:
+        return FB_CPU_ACC_FP64;
+    }
+    return FB_CPU_ACC_FP32;
+}
+
+/* Sides so far out that they cannot matter are kept small enough to add row numbers to. */
+static int64_t side(int64_t window)
+{
+    return fb_cpu_min(window, FB_CPU_OPEN / 4);
+}
+
+static void set_mask(struct fb_cpu_job *job, const struct fb_problem *p)
+{
+    const int64_t offset = p->nk - p->nq;
+    job->lo = -FB_CPU_OPEN;
+    job->hi = FB_CPU_OPEN;
+    if (p->mask == FB_MASK_CAUSAL)
+        job->hi = offset;
+    if (p->mask == FB_MASK_CAUSAL_TOPLEFT)
+        job->hi = 0;
+    if (p->window_left != FB_OPEN)
+        job->lo = offset - side(p->window_left);
+    if (p->window_right != FB_OPEN)
+        job->hi = fb_cpu_min(job->hi, offset + side(p->window_right));
+}
+
+struct fb_cpu_job fb_cpu_job_plan(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    struct fb_cpu_job job = {
+        .b = p->b,
+        .h = p->h,
+        .hk = p->hk,
+        .nq = p->nq,
+        .nk = p->nk,
+        .d = p->d,
+        .dv = p->dv,
+        .scale = (float)p->scale,
+        .threads = fb_cpu_threads_max(),
+        .ps = n->ps == FB_PS_IN ? type_of(p->dtype) : FB_CPU_FP32,
+        .acc_dkv = acc_of(n->dkv),
+        .acc_dq = acc_of(n->dq),
+        .delta = n->delta == FB_DELTA_BF16         ? FB_CPU_DELTA_BF16
+                 : n->delta == FB_DELTA_RECOMPUTED ? FB_CPU_DELTA_RECOMPUTED
+                                                   : FB_CPU_DELTA_FP32,
+        .lse_bf16 = n->lse == FB_LSE_BF16,
+        .round_row = n->round == FB_ROUND_ROW,
+    };
+    set_mask(&job, p);
+    return job;
+}
+
+static struct fb_cpu_view view_of(const struct fb_tensor *t)
+{
+    return (struct fb_cpu_view){
+        .data = t->data,
+        .stride = {t->stride[0], t->stride[1], t->stride[2]},
+        .type = type_of(t->dtype),
+    };
+}
+
+static void mark_phase(void *context, const char *name)
+{
+    struct fb_context *ctx = context;
+    ctx->phase(ctx, name);
+}
+
+struct fb_cpu_job fb_cpu_job_call(struct fb_context *ctx, const struct fb_args *a)
+{
+    struct fb_cpu_job job = fb_cpu_job_plan(a->problem, a->numerics);
+    job.threads = (int)fb_cpu_max(1, fb_cpu_min(ctx->threads, fb_cpu_threads_max()));
+    job.q = view_of(&a->q);
+    job.k = view_of(&a->k);
+    job.v = view_of(&a->v);
+    job.o = view_of(&a->o);
+    job.lse = view_of(&a->lse);
+    job.dout = view_of(&a->dout);
+    job.grad_q = view_of(&a->dq);
+    job.grad_k = view_of(&a->dk);
+    job.grad_v = view_of(&a->dv);
+    if (ctx->phase) {
+        job.phase = mark_phase;
+        job.phase_context = ctx;
+    }
+    return job;
+}
+
+enum fb_status fb_cpu_ready(struct fb_context *ctx)
+{
+    const char *error = fb_cpu_isa_error();
+    if (!error)
+        return FB_OK;
+    ctx->explain(ctx, "%s", error);
+    return FB_REFUSED;
+}
+
+size_t fb_cpu_forward_bytes(const struct fb_cpu_job *job)
+{
+    struct fb_cpu_arena arena = {0};
+    struct fb_cpu_forward forward;
+    fb_cpu_forward_layout(&arena, job, &forward);
+    return arena.used;
+}
+
+void fb_cpu_forward_job(const struct fb_cpu_job *job, void *workspace)
+{
+    struct fb_cpu_arena arena = {.base = workspace};
+    struct fb_cpu_forward forward;
+    fb_cpu_forward_layout(&arena, job, &forward);
+    fb_cpu_forward_run(&forward);
+}
+
+enum fb_status fb_cpu_forward_only(struct fb_context *ctx, void *state, const struct fb_args *args)
+{
+    (void)state;
+    enum fb_status status = fb_cpu_ready(ctx);
+    if (status != FB_OK)
+        return status;
+    const struct fb_cpu_job job = fb_cpu_job_call(ctx, args);
+    fb_cpu_forward_job(&job, args->workspace);
+    return FB_OK;
+}
