@@ -60,6 +60,11 @@ AC_DEFUN([FB_FIND_HDF5], [
       HDF5_LIBS="${fb_dir:+-L$fb_dir/lib -Wl,-rpath,$fb_dir/lib} -lhdf5_hl -lhdf5"
       FB_TRY_HDF5([${fb_dir:-the compiler's own folders}])])
   done
+  fb_multiarch=`$CC -print-multiarch 2>/dev/null`
+  AS_IF([test "x$fb_hdf5" = xno && test -n "$fb_multiarch"], [
+    HDF5_CFLAGS=-I/usr/include/hdf5/serial
+    HDF5_LIBS="-L/usr/lib/$fb_multiarch/hdf5/serial -lhdf5_hl -lhdf5"
+    FB_TRY_HDF5([Debian's serial folder])])
   AS_IF([test "x$fb_hdf5" = xno],
     [AC_MSG_ERROR([HDF5 >= 1.10.7 not found: install it (Debian: libhdf5-dev) or say --with-hdf5=DIR])])
 ])
