@@ -27,6 +27,8 @@ static const struct command commands[] = {
     {"check", fb_cmd_check, "check [EXPERIMENT]     judge variants against the fp64 reference"},
     {"run", fb_cmd_run, "run EXPERIMENT         check, measure and log a grid of cases"},
     {"table", fb_cmd_table, "table FILE             tables of a results file"},
+    {"plot", fb_cmd_plot, "plot FILE              figures of a results file"},
+    {"export", fb_cmd_export, "export FILE            columns for gnuplot and others"},
     {"merge", fb_cmd_merge, "merge OUT FILE...      one results file of several"},
     {"worker", fb_cmd_worker, NULL},
 };
