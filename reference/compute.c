@@ -257,13 +257,22 @@ static void sum_sinks(const struct fb_problem *p, const double *partial, double 
             dsink[h] += partial[b * p->h + h];
 }
 
+/* As many threads as there is work for: waking them costs more than a tiny problem does, and far
+ * more on a busy machine. */
+static int threads_for(const struct fb_problem *p)
+{
+    double work =
+        (double)p->b * (double)p->h * (double)p->nq * (double)p->nk * (double)(p->d + p->dv);
+    return work < 1e6 ? 1 : thread_count();
+}
+
 /* Groups in parallel where they are many; with a bias always in order, since dbias may sum over
  * them. */
 static enum fb_status walk(const struct fb_ref_inputs *in, const struct fb_ref_request *want,
                            double *sink_partial, double *rho)
 {
     int64_t groups = in->problem->b * in->problem->hk;
-    int threads = thread_count();
+    int threads = threads_for(in->problem);
     bool outer = groups >= 4 * threads && !in->bias.data;
     int workers = outer ? threads : 1;
     struct fb_ref_group *g = calloc((size_t)workers, sizeof *g);

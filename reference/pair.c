@@ -9,12 +9,14 @@
 
 void fb_ref_axpy(int64_t n, double a, const double *restrict x, double *restrict y)
 {
+#pragma omp simd
     for (int64_t c = 0; c < n; c++)
         y[c] += a * x[c];
 }
 
 void fb_ref_axpy_size(int64_t n, double a, const double *restrict x, double *restrict y)
 {
+#pragma omp simd
     for (int64_t c = 0; c < n; c++)
         y[c] += a * fabs(x[c]);
 }

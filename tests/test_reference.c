@@ -295,7 +295,7 @@ static bool same_gradients(const struct fb_problem *p, const struct fb_ref_tenso
  */
 
 #define EVERYTHING                                                                                 \
-    "b=2,h=6,hk=2,nq=37,nk=45,d=12,dv=8,causal,softcap=2,alibi=auto,dropout=0.2@5:9,sink,dlse,"    \
+    "b=2,h=6,hk=2,nq=77,nk=85,d=12,dv=8,causal,softcap=2,alibi=auto,dropout=0.2@5:9,sink,dlse,"    \
     "window=20:-1,dtype=fp32"
 
 static void test_threads(void)
@@ -372,8 +372,8 @@ static void test_strides(void)
 static void test_sampling(void)
 {
     struct world w;
-    static const int64_t q_rows[] = {0, 5, 36, 37, 200, 443};
-    static const int64_t k_rows[] = {0, 44, 45, 100, 179};
+    static const int64_t q_rows[] = {0, 5, 76, 77, 200, 923};
+    static const int64_t k_rows[] = {0, 84, 85, 100, 339};
     struct fb_ref_tensors some = {0};
     struct fb_ref_request want = {.rows = {q_rows, k_rows, 6, 5}, .values = &some};
     make(&w, EVERYTHING, 1, 0);

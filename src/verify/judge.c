@@ -211,15 +211,16 @@ static bool subject_of(const struct fb_judge *judge, const struct fb_args *outpu
 }
 
 /* NaN where the statistic does not apply. fp32 arithmetic is added to the expectation only when it
- * decides, for it costs a pass. */
+ * decides (the tensor is within its bound so far), for it costs a pass. */
 static enum fb_status noise_of(struct fb_judge *judge, const struct fb_model *model,
-                               const struct subject *s, const double *row_errors, double *noise)
+                               const struct subject *s, const double *row_errors, bool within,
+                               double *noise)
 {
     *noise = NAN;
     if (!model->has_emulated || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV)
         return FB_OK;
     *noise = fb_model_noise(model, NULL, &judge->values, s->which, s->count, s->width, row_errors);
-    if (!(*noise > FB_BOUND_NOISE))
+    if (!(*noise > FB_BOUND_NOISE) || !within)
         return FB_OK;
     if (!judge->floor)
         FB_TRY(fb_model_make_floor(&judge->inputs, &judge->rows, &judge->floor));
@@ -260,7 +261,8 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
                                            .row_errors = row_errors,
                                            .lse = s->which == FB_JUDGED_LSE};
     fb_metrics_compare(&input, metrics);
-    FB_TRY_OUT(noise_of(judge, model, s, row_errors, &metrics->noise_ratio));
+    FB_TRY_OUT(
+        noise_of(judge, model, s, row_errors, metrics->bound_ratio <= 1, &metrics->noise_ratio));
     *verdict = verdict_of(judge->models->spread.rho, metrics, s->which);
 out:
     free(allowed);
