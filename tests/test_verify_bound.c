@@ -132,6 +132,18 @@ static void close_bench(struct bench *bench)
     fb_problem_free(&bench->problem);
 }
 
+/* The long problems take minutes under a sanitizer and have nothing new for one. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 static double worst_bound, worst_noise; /* of all that passed */
 
 static struct fb_numerics numerics_of(const char *text)
@@ -304,6 +316,10 @@ static void mistakes(void)
 static void accumulators(void)
 {
     struct bench b;
+    if (SANITIZED) {
+        tap_skip("long problems: under a sanitizer");
+        return;
+    }
     open_bench(&b, "n=2048,d=32,dtype=bf16", DATA_NORMAL);
     passes(&b, "", 64, 128, false);
     fails(&b, MUT_DROP_LAST_KEY, "one key of 2048");
