@@ -15,9 +15,9 @@ PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
-HEIGHT = 70 + NROW * ROW
+HEIGHT = 86 + NROW * ROW
 load 'style.gp'
+PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
 XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
@@ -28,11 +28,11 @@ SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
 
 set multiplot
-set label 1 TITLE at screen 0.5, screen from_top(18) center font FONT . ",12" textcolor rgb INK
+eval TITLES
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(36)
-set bmargin at screen from_top(60)
+set tmargin at screen from_top(KEY_TOP)
+set bmargin at screen from_top(HEAD - 4)
 set key center center horizontal Left reverse maxrows 1 samplen 1.2 textcolor rgb INK
 unset border
 unset tics
@@ -40,7 +40,7 @@ unset grid
 set xrange [0:1]
 set yrange [0:1]
 plot for [s = 1:NS] -1 with boxes lc rgb SHADE[s] title SERIES[s]
-unset label 1
+unset label
 unset key
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -53,7 +53,7 @@ do for [p = 1:NP] {
     column_of = (p - 1) % NCOL
     row_of = (p - 1) / NCOL
     x0 = LEFT + column_of * (LEFT + PANEL_WIDTH + 20)
-    y0 = 96 + row_of * ROW
+    y0 = HEAD + 32 + row_of * ROW
     set lmargin at screen from_left(x0)
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(y0)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # drift.gp: relative L2 error of the gradients against sequence length, one line an accumulator (or
 # a variant). A point is the median over the seeds, its whisker their range; an error of exactly
-# zero has no place on a log axis and is drawn hollow at the bottom.
+# zero has no place on a log axis and is drawn hollow at the bottom. Lines drawn first are wider, so
+# that those which lie on each other stay visible.
 
 PANEL_WIDTH = (NP == 1) ? 560 : 330
 PANEL_HEIGHT = 330
@@ -10,16 +11,17 @@ GAP = 26
 WIDTH = LEFT + NP * (PANEL_WIDTH + GAP)
 HEIGHT = 44 + 20 * (1 + NS / 5) + PANEL_HEIGHT + 90
 load 'style.gp'
+PANEL_WIDTH = (WIDTH - LEFT) / NP - GAP
 
-FLOOR = LOW / 2
+FLOOR = 10 ** floor(log10(LOW) - 0.1) * 1.15
 low(dummy) = (strcol(3) eq "NaN" || column(3) <= 0) ? column(2) : column(3)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
 
 set multiplot
-set label 1 TITLE at screen 0.5, screen from_top(18) center font FONT . ",12" textcolor rgb INK
+eval TITLES
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(36)
+set tmargin at screen from_top(KEY_TOP)
 set bmargin at screen from_top(HEAD - 4)
 set key center center horizontal Left reverse maxrows KEY_ROWS samplen 2.5 textcolor rgb INK
 unset border
@@ -28,7 +30,7 @@ unset grid
 set xrange [0:1]
 set yrange [0:1]
 plot for [s = 1:NS] -1 with linespoints lw 2 ps 1 pt point(s) lc rgb color(s) title SERIES[s]
-unset label 1
+unset label
 unset key
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -37,7 +39,8 @@ set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set logscale x 2
 set logscale y 10
 set xrange [XLOW / 1.25:XTOP * 1.25]
-set yrange [LOW / 3:TOP * 2]
+# Whole decades, so that at least two of them carry a number.
+set yrange [10 ** floor(log10(LOW) - 0.1):10 ** ceil(log10(TOP) + 0.1)]
 set xlabel "sequence length" textcolor rgb INK
 
 do for [p = 1:NP] {
@@ -48,16 +51,17 @@ do for [p = 1:NP] {
     set bmargin at screen from_top(HEAD + 30 + PANEL_HEIGHT)
     set title PANEL[p] font FONT . ",11" offset 0, -0.4 textcolor rgb INK
     if (p == 1) {
-        set ylabel YLABEL offset 0.5, 0 textcolor rgb INK
         set format y "%g"
+        set label 2 YLABEL at screen from_left(18), screen from_top(HEAD + 30 + PANEL_HEIGHT / 2) \
+            center rotate by 90 textcolor rgb INK
     } else {
-        unset ylabel
         set format y ""
+        unset label 2
     }
     plot $TICKS index (p - 1) using 1:(LOW / 100):xtic(2) with points notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 1:($2 > 0 ? $2 : NaN):(low(0)):(high(0)) \
-             with yerrorlines lw 2 ps 0.9 pt point(s) lc rgb color(s) notitle, \
+             with yerrorlines lw (1.5 + 2.0 * (NS - s) / NS) ps (0.8 + 0.7 * (NS - s) / NS) pt point(s) lc rgb color(s) notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 1:($2 > 0 ? NaN : FLOOR) with points pt 10 ps 1.2 lc rgb color(s) notitle
 }

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # memory.gp: bytes beyond inputs and outputs against sequence length, on log axes: a materialised
 # variant climbs with slope 2, the others with slope 1. The last series is the measure: o, lse, delta.
+# No bytes at all are drawn hollow at the bottom. Lines drawn first are wider, so that those which
+# lie on each other stay visible.
 
 WIDTH = 820
 HEIGHT = 540
 load 'style.gp'
 
-FLOOR = LOW / 2
-# Series that lie on each other stay visible: the ones drawn first are wider.
-floored(y) = (y > 0) ? y : FLOOR
+YLOW = 10 ** floor(log10(LOW) - 0.3)
+YLOW = (YLOW < 1) ? 1 : YLOW
+FLOOR = YLOW * 1.5
 
 set title TITLE font FONT . ",12" offset 0, 0.2 textcolor rgb INK
 set lmargin at screen from_left(104)
@@ -19,17 +21,19 @@ set key left top Left reverse samplen 3 opaque textcolor rgb INK
 set logscale x 2
 set logscale y 10
 set xrange [XLOW / 1.25:XTOP * 1.25]
-set yrange [LOW / 3:TOP * 4]
+set yrange [YLOW:10 ** ceil(log10(TOP) + 0.3)]
 set format y "%.0s %cB"
 set mytics 1
 set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set xlabel "sequence length" textcolor rgb INK
-set ylabel YLABEL offset 0.5, 0 textcolor rgb INK
+set label 1 YLABEL at screen from_left(18), screen from_top(HEIGHT / 2) center rotate by 90 \
+    textcolor rgb INK
 
 plot $TICKS using 1:(LOW / 100):xtic(2) with points notitle, \
-     for [s = 1:NS - 1] $DATA index (s - 1) using 1:(floored($2)) \
-         with linespoints lw (1.5 + 0.6 * (NS - s)) ps (0.9 + 0.25 * (NS - s)) pt point(s) lc rgb color(s) title SERIES[s], \
+     for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? $2 : NaN) \
+         with linespoints lw (1.5 + 3.0 * (NS - s) / NS) ps (0.9 + 0.9 * (NS - s) / NS) \
+         pt point(s) lc rgb color(s) title SERIES[s], \
      $DATA index (NS - 1) using 1:2 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS], \
-     for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? NaN : FLOOR):("none") \
-         with labels offset 0, -1 font FONT . ",8" textcolor rgb INK notitle
+     for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? NaN : FLOOR) \
+         with points ps 1.2 pt 10 lc rgb color(s) notitle
 set output

@@ -5,17 +5,17 @@
 GROUPS_MOST = 1
 do for [p = 1:NP] { GROUPS_MOST = (GROUPS[p] > GROUPS_MOST) ? GROUPS[p] : GROUPS_MOST }
 NROW = (NP + NCOL - 1) / NCOL
-BAR = 17
+BAR = (NS > 5) ? 14 : 17
 PANEL_WIDTH = BAR * (NS + 1) * GROUPS_MOST
-PANEL_WIDTH = (PANEL_WIDTH < 300) ? 300 : (PANEL_WIDTH > 1000) ? 1000 : PANEL_WIDTH
+PANEL_WIDTH = (PANEL_WIDTH < 300) ? 300 : (PANEL_WIDTH > 800) ? 800 : PANEL_WIDTH
 PANEL_HEIGHT = 230
 LEFT = 74
 GAP = 26
 WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
-HEIGHT = 44 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 6
+HEIGHT = 60 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 6
 load 'style.gp'
+PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
 
 has_ceiling = (CEILING == CEILING && CEILING < 3 * TOP)
 YTOP = TOP * 1.30
@@ -23,19 +23,21 @@ YTOP = (has_ceiling && CEILING * 1.08 > YTOP) ? CEILING * 1.08 : YTOP
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 
 bw = 0.84 / NS
+bw_most = 64.0 * GROUPS_MOST / PANEL_WIDTH
+bw = (bw > bw_most) ? bw_most : bw
 place(x, s) = x + (s - 1 - (NS - 1) / 2.0) * bw
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
 missing(dummy) = strcol(6) ne "ok" && strcol(6) ne "absent"
-roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 11
+roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 9.5
 
 set multiplot
 
 # Title and key, in a plot of their own across the figure.
-set label 1 TITLE at screen 0.5, screen from_top(18) center font FONT . ",12" textcolor rgb INK
+eval TITLES
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(36)
+set tmargin at screen from_top(KEY_TOP)
 set bmargin at screen from_top(HEAD - 4)
 set key center center horizontal Left reverse maxrows KEY_ROWS samplen 1.2 textcolor rgb INK
 unset border
@@ -44,8 +46,8 @@ unset grid
 set xrange [0:1]
 set yrange [0:1]
 plot for [s = 1:NS] -1 with boxes lc rgb color(s) title SERIES[s], \
-     (has_ceiling ? -1 : NaN) with lines dt 2 lc rgb INK title (has_ceiling ? "GEMM" : "")
-unset label 1
+     (has_ceiling ? -1 : NaN) with lines dt 2 lc rgb FAINT title (has_ceiling ? "GEMM" : "")
+unset label
 unset key
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -65,11 +67,12 @@ do for [p = 1:NP] {
     set bmargin at screen from_top(y0 + PANEL_HEIGHT)
     set title PANEL[p] font FONT . ",10" offset 0, -0.4 textcolor rgb INK
     set format y (column_of == 0 ? "%g" : "")
-    set ylabel (column_of == 0 ? YLABEL : "") offset 1, 0 textcolor rgb INK
+    set label 2 (column_of == 0 ? YLABEL : "") at screen from_left(16), \
+        screen from_top(y0 + PANEL_HEIGHT / 2) center rotate by 90 textcolor rgb INK
     set xlabel (p > NP - NCOL ? "sequence length" : "") offset 0, 0.4 textcolor rgb INK
     set xrange [0.5:GROUPS[p] + 0.5]
     plot $TICKS index (p - 1) using 1:(-1):xtic(2) with points notitle, \
-         (has_ceiling ? CEILING : NaN) with lines dt 2 lc rgb INK notitle, \
+         (has_ceiling ? CEILING : NaN) with lines dt 2 lc rgb FAINT notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using (place($1, s)):2:(low(0)):(high(0)):(bw * 0.94) \
              with boxerrorbars lc rgb color(s) notitle, \

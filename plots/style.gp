@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
-# (pixels of 1/96 inch) and loads this file before its first plot.
+# (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
+
+# Width of a text in pixels, about.
+wide(text, size) = strlen(text) * size * 0.82
+WIDTH = (WIDTH < wide(TITLE, 12) + 40) ? wide(TITLE, 12) + 40 : WIDTH
+WIDTH = (WIDTH < wide(SUBTITLE, 9) + 40) ? wide(SUBTITLE, 9) + 40 : WIDTH
 
 if (!exists("FORMAT")) FORMAT = "svg"
 if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
@@ -42,20 +47,24 @@ POINT[7] = 6
 POINT[8] = 3
 point(s) = POINT[(int(s) - 1) % 8 + 1]
 INK = "#303030"
+FAINT = "#909090"
 ALARM = 0xB00020
 
 # From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
 from_left(x) = real(x) / WIDTH
 from_top(y) = 1 - real(y) / HEIGHT
 
-# Width of a text in pixels, about.
-wide(text, size) = strlen(text) * size * 0.82
-
 # Rows that a key of all series needs across the figure.
 KEY_WIDTH = 0
 do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
 KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
-HEAD = 44 + 20 * KEY_ROWS
+KEY_TOP = (SUBTITLE eq "") ? 34 : 50
+HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
+
+# Title and subtitle; set again after each `unset label`.
+TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font FONT . ',12' " . \
+    "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
+    "font FONT . ',9' textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK

@@ -132,23 +132,6 @@ static void export_columns(void)
     }
 }
 
-void fb_export_columns_markdown(void)
-{
-    puts("| column | kind | unit | meaning |\n|---|---|---|---|");
-    for (size_t c = 0; c < fb_column_count; c++) {
-        const struct fb_column *column = &fb_columns[c];
-        if (column->tensor && strcmp(column->tensor, "dq") != 0)
-            continue; /* one set stands for all tensors */
-        printf("| `%s` | %s | %s | ", column->name, kind_name(column->kind), column->unit);
-        for (const char *at = column->text; *at; at++) {
-            if (strchr("|<", *at))
-                putchar('\\');
-            putchar(*at);
-        }
-        puts(" |");
-    }
-}
-
 enum fb_status fb_export(const struct fb_results *results, enum fb_export_kind kind)
 {
     switch (kind) {

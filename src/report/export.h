@@ -19,7 +19,4 @@ enum fb_status fb_export_kind_parse(enum fb_export_kind *kind, const char *text)
 
 enum fb_status fb_export(const struct fb_results *results, enum fb_export_kind kind);
 
-/* The same as columns of Markdown, for doc/results-format.md. */
-void fb_export_columns_markdown(void);
-
 #endif

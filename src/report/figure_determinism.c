@@ -10,8 +10,6 @@
 #include "report/figures.h"
 #include "report/grouping.h"
 
-#define MOST_PANELS 6
-
 static bool usable(const struct fb_record *r, const char *dtype)
 {
     return fb_figure_timed(r, dtype) && r->det_runs > 1 && r->det_equal >= 1;
@@ -61,50 +59,36 @@ static void add_record(struct fb_figure_data *data, const struct fb_record *r, c
     fb_chart_add(&data->chart, &point);
 }
 
-static bool seen(char panels[MOST_PANELS][160], size_t count, const char *panel)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(panels[i], panel))
-            return true;
-    return false;
-}
-
 void fb_pick_determinism(struct fb_figure_data *data, const struct fb_results *results,
                          const char *dtype)
 {
-    char panels[MOST_PANELS][160], panel[160], machine[160];
-    size_t count = 0;
+    char panel[160];
+    struct fb_panels panels;
     data->chart.categorical = true;
     fb_chart_series(&data->chart, "the same bits in every run");
     fb_chart_series(&data->chart, "bits differ from run to run");
-    for (size_t i = 0; i < results->record_count; i++) {
-        if (!usable(&results->records[i], dtype))
-            continue;
-        fb_figure_panel(results, &results->records[i], panel);
-        if (count == MOST_PANELS && !seen(panels, count, panel))
-            snprintf(data->remark, sizeof data->remark, "only the first %d panels are drawn",
-                     MOST_PANELS);
-        if (count < MOST_PANELS && !seen(panels, count, panel))
-            memcpy(panels[count++], panel, sizeof panel);
-    }
-    for (size_t p = 0; p < count; p++) {
-        const struct fb_record *like = longest(results, dtype, panels[p]);
+    fb_figure_panels(&panels, results, dtype, usable);
+    for (size_t p = 0; p < panels.count; p++) {
+        const struct fb_record *like = longest(results, dtype, panels.names[p]);
         for (size_t i = 0; i < results->record_count; i++) {
             const struct fb_record *r = &results->records[i];
             fb_figure_panel(results, r, panel);
-            if (usable(r, dtype) && same_shape(r, like) && !strcmp(panel, panels[p]))
-                add_record(data, r, panels[p], i);
+            if (usable(r, dtype) && same_shape(r, like) && !strcmp(panel, panels.names[p]))
+                add_record(data, r, panel, i);
         }
     }
-    if (!count) {
+    if (!panels.count) {
         snprintf(data->reason, sizeof data->reason,
                  "no variant was both timed and run twice for "
                  "its bits");
         return;
     }
-    data->chart.columns = count < 2 ? 1 : 2;
-    fb_figure_machine(results, machine);
+    data->chart.columns = panels.columns;
+    if (panels.cut)
+        snprintf(data->remark, sizeof data->remark, "only the first %d panels are drawn",
+                 FB_MOST_PANELS);
+    fb_figure_machine(results, data->subtitle);
     fb_figure_scale_rates(data);
-    snprintf(data->title, sizeof data->title, "Determinism and speed of the backward pass, %s (%s)",
-             dtype, machine);
+    snprintf(data->title, sizeof data->title, "Determinism and speed of the backward pass, %s",
+             dtype);
 }

@@ -12,7 +12,6 @@
 #include "report/table_private.h"
 
 #define MOST_SERIES 8 /* colours that people can tell apart */
-#define MOST_PANELS 12
 
 static bool standard(const struct fb_record *r)
 {
@@ -21,6 +20,7 @@ static bool standard(const struct fb_record *r)
     return !*items;
 }
 
+/* No record of this dtype was timed with standard numerics. */
 static bool only_others(const struct fb_results *results, const char *dtype)
 {
     for (size_t i = 0; i < results->record_count; i++)
@@ -83,80 +83,58 @@ static void add_record(struct fb_figure_data *data, const struct fb_results *res
     fb_chart_add(&data->chart, &point);
 }
 
-/* Does the chart have room for the record's variant and panel? */
-static bool fits(struct fb_figure_data *data, const struct fb_results *results,
-                 const struct fb_record *r)
+/* Does the chart have room for the record's variant? */
+static bool fits(struct fb_figure_data *data, const struct fb_record *r)
 {
-    char panel[160], series[FB_LABEL];
-    bool known_panel = false, known_series = false;
-    fb_figure_panel(results, r, panel);
+    char series[FB_LABEL];
+    bool known = false;
     fb_label_variant(r, series);
-    for (size_t i = 0; i < data->chart.panel_count; i++)
-        known_panel |= !strcmp(data->chart.panels[i], panel);
     for (size_t i = 0; i < data->chart.series_count; i++)
-        known_series |= !strcmp(data->chart.series[i], series);
-    return (known_panel || data->chart.panel_count < MOST_PANELS) &&
-           (known_series || data->chart.series_count < MOST_SERIES);
+        known |= !strcmp(data->chart.series[i], series);
+    return known || data->chart.series_count < MOST_SERIES;
 }
 
-/* First pass: panels and variants that have a number. Second: also what was refused in them. */
+/* First pass: what has a number. Second pass: what has none, in panels that have others. */
 static void add_records(struct fb_figure_data *data, const struct fb_results *results,
-                        const char *dtype, bool timed_ones, size_t *left_out)
+                        const char *dtype, const struct fb_panels *panels, bool timed_ones,
+                        size_t *left_out)
 {
     bool others = only_others(results, dtype);
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
         char panel[160];
         if (strcmp(fb_text(r->dtype), dtype) != 0 || fb_figure_timed(r, dtype) != timed_ones ||
-            (!others && !standard(r)) || !strcmp(fb_text(r->variant), "null"))
+            (!others && !standard(r)) || !strcmp(fb_text(r->variant), "null") ||
+            (fb_record_done(r) && isnan(r->bwd_ms)))
             continue;
-        if (!timed_ones) { /* no panel of refusals only */
-            bool known = false;
-            fb_figure_panel(results, r, panel);
-            for (size_t p = 0; p < data->chart.panel_count; p++)
-                known |= !strcmp(data->chart.panels[p], panel);
-            if (!known || (fb_record_done(r) && isnan(r->bwd_ms)))
-                continue;
-        }
-        if (fits(data, results, r))
+        fb_figure_panel(results, r, panel);
+        if (fb_panels_have(panels, panel) && fits(data, r))
             add_record(data, results, r);
         else
-            ++*left_out;
+            *left_out += timed_ones;
     }
-}
-
-/* A row of panels is one mask when each mask has the same number of head sizes. */
-static size_t columns_of(const struct fb_chart *chart)
-{
-    size_t first = 0;
-    if (!chart->panel_count)
-        return 1;
-    size_t mask = strcspn(chart->panels[0], ",");
-    while (first < chart->panel_count && !strncmp(chart->panels[first], chart->panels[0], mask + 1))
-        first++;
-    if (chart->panel_count % first || first > 3)
-        first = chart->panel_count < 2 ? 1 : 2;
-    return first;
 }
 
 void fb_pick_speed(struct fb_figure_data *data, const struct fb_results *results, const char *dtype)
 {
     size_t left_out = 0;
-    char machine[160];
+    struct fb_panels panels;
     data->chart.categorical = true;
-    add_records(data, results, dtype, true, &left_out);
+    fb_figure_panels(&panels, results, dtype, fb_figure_timed);
+    for (size_t p = 0; p < panels.count; p++)
+        fb_chart_panel(&data->chart, panels.names[p]);
+    add_records(data, results, dtype, &panels, true, &left_out);
     if (!data->chart.point_count) {
         snprintf(data->reason, sizeof data->reason, "no variant was timed");
         return;
     }
-    add_records(data, results, dtype, false, &left_out);
-    data->chart.columns = columns_of(&data->chart);
-    fb_figure_machine(results, machine);
+    add_records(data, results, dtype, &panels, false, &left_out);
+    data->chart.columns = panels.columns;
+    fb_figure_machine(results, data->subtitle);
     fb_figure_scale_rates(data);
-    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s (%s)", dtype,
-             machine);
+    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s", dtype);
     if (left_out)
         snprintf(data->remark, sizeof data->remark,
                  "%zu records left out: at most %d variants and %d panels", left_out, MOST_SERIES,
-                 MOST_PANELS);
+                 FB_MOST_PANELS);
 }

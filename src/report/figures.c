@@ -97,3 +97,59 @@ void fb_figure_panel(const struct fb_results *results, const struct fb_record *r
     if (fb_figure_several_threads(results, fb_text(r->dtype)))
         snprintf(text + at, 160 - (size_t)at, ", %lld threads", (long long)r->threads);
 }
+
+bool fb_panels_have(const struct fb_panels *panels, const char *name)
+{
+    for (size_t i = 0; i < panels->count; i++)
+        if (!strcmp(panels->names[i], name))
+            return true;
+    return false;
+}
+
+/* Head size, then mask in alphabetical order from the end ("full" before "causal"). */
+static bool stands_before(const struct fb_record *a, const struct fb_record *b)
+{
+    if (a->d != b->d)
+        return a->d < b->d;
+    return strcmp(fb_text(a->mask), fb_text(b->mask)) > 0;
+}
+
+/* Columns: the panels with the head size of the first, if all head sizes have as many. */
+static size_t columns_of(const struct fb_record *const *of, size_t count)
+{
+    size_t first = 1;
+    while (first < count && of[first]->d == of[0]->d)
+        first++;
+    bool even = first <= 3 && count % first == 0;
+    for (size_t i = 0; i < count && even; i++)
+        even = of[i]->d == of[i - i % first]->d;
+    return even ? first : count < 2 ? 1 : 2;
+}
+
+void fb_figure_panels(struct fb_panels *panels, const struct fb_results *results, const char *dtype,
+                      bool (*want)(const struct fb_record *, const char *dtype))
+{
+    const struct fb_record *of[FB_MOST_PANELS];
+    memset(panels, 0, sizeof *panels);
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        char name[160];
+        if (!want(r, dtype))
+            continue;
+        fb_figure_panel(results, r, name);
+        if (fb_panels_have(panels, name))
+            continue;
+        if (panels->count == FB_MOST_PANELS) {
+            panels->cut = true;
+            continue;
+        }
+        size_t at = panels->count++;
+        for (; at && stands_before(r, of[at - 1]); at--) {
+            of[at] = of[at - 1];
+            memcpy(panels->names[at], panels->names[at - 1], sizeof name);
+        }
+        of[at] = r;
+        memcpy(panels->names[at], name, sizeof name);
+    }
+    panels->columns = columns_of(of, panels->count);
+}

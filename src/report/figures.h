@@ -14,6 +14,7 @@
 struct fb_figure_data {
     struct fb_chart chart;
     char title[320];
+    char subtitle[160]; /* the machine, where it matters */
     char y_label[96];
     double ceiling;         /* GEMM rate in the unit of y; NaN: none */
     char reason[FB_REASON]; /* why the figure cannot be drawn; "" if it can */
@@ -49,6 +50,17 @@ bool fb_figure_several_threads(const struct fb_results *results, const char *dty
 /* "causal, head size 64", and recipe and threads where they vary. */
 void fb_figure_panel(const struct fb_results *results, const struct fb_record *record,
                      char text[160]);
+
+/* The panels of the records that `want` accepts: a row a head size, a column a mask. */
+#define FB_MOST_PANELS 12
+struct fb_panels {
+    char names[FB_MOST_PANELS][160];
+    size_t count, columns;
+    bool cut; /* there were more */
+};
+void fb_figure_panels(struct fb_panels *panels, const struct fb_results *results, const char *dtype,
+                      bool (*want)(const struct fb_record *, const char *dtype));
+bool fb_panels_have(const struct fb_panels *panels, const char *name);
 
 void fb_pick_speed(struct fb_figure_data *, const struct fb_results *, const char *dtype);
 void fb_pick_memory(struct fb_figure_data *, const struct fb_results *, const char *dtype);

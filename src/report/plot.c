@@ -69,6 +69,7 @@ static void write_head(FILE *out, const char *name, const struct fb_figure_data 
             name, name);
     fb_chart_write_text(out, "NAME", name);
     fb_chart_write_text(out, "TITLE", data->title);
+    fb_chart_write_text(out, "SUBTITLE", data->subtitle);
     fb_chart_write_text(out, "YLABEL", data->y_label);
     fb_chart_write_real(out, "CEILING", data->ceiling);
     fb_chart_write(&data->chart, out);

@@ -97,6 +97,11 @@ void fb_sheet_text(struct fb_sheet *sheet, const char *format, ...)
     free(text);
 }
 
+void fb_sheet_both(struct fb_sheet *sheet, const char *text, const char *raw)
+{
+    fill(sheet, text, raw);
+}
+
 void fb_sheet_real(struct fb_sheet *sheet, const char *format, double value)
 {
     char text[64], raw[FB_REAL_TEXT];

@@ -49,6 +49,8 @@ void fb_sheet_row(struct fb_sheet *sheet, const char *group);
 /* Fill the next cell of the last row. */
 void fb_sheet_text(struct fb_sheet *sheet, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A text for people and another for programs. */
+void fb_sheet_both(struct fb_sheet *sheet, const char *text, const char *raw);
 /* "-" where the value is NaN, and nothing at all in CSV. The text may hold one %g-like format. */
 void fb_sheet_real(struct fb_sheet *sheet, const char *format, double value);
 /* With digits after the point so that four are significant. */

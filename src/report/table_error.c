@@ -16,12 +16,12 @@ static bool compared(const struct fb_tensor_result *t)
     return !isnan(t->max_abs) || *fb_text(t->verdict) || t->nonfinite > 0;
 }
 
-static void put_tensor(struct fb_sheet *sheet, const char *group, const char *label,
+static void put_tensor(struct fb_sheet *sheet, const char *group, const char *label, bool first,
                        const struct view *view)
 {
     const struct fb_tensor_result *t = view->result;
     fb_sheet_row(sheet, group);
-    fb_sheet_text(sheet, "%s", label);
+    fb_sheet_both(sheet, first ? label : "", label);
     fb_sheet_text(sheet, "%s", view->name);
     fb_sheet_real(sheet, "%.2e", t->max_abs);
     fb_sheet_real(sheet, "%.2e", t->rel_l2);
@@ -45,7 +45,7 @@ static void put_record(struct fb_sheet *sheet, const char *group, const struct f
     fb_label_variant(r, label);
     for (size_t i = 0; i < sizeof views / sizeof *views; i++)
         if (compared(views[i].result)) {
-            put_tensor(sheet, group, any ? "" : label, &views[i]);
+            put_tensor(sheet, group, label, !any, &views[i]);
             any = true;
         }
     if (any || fb_record_done(r))
