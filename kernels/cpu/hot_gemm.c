@@ -2,8 +2,7 @@
  *
  * hot_gemm.c
  */
-#include "kernels/cpu/lanes.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot.h"
 
 /* Aligned to 4 bytes only: a panel may start at any column. */
 typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));

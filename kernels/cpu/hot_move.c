@@ -5,8 +5,7 @@
  * hundred keys, so these loops are a few percent of the whole; they are plain and exact.
  */
 #include "kernels/cpu/bits.h"
-#include "kernels/cpu/lanes.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot.h"
 
 INLINE void load_row(const enum fb_cpu_type type, float *restrict to, const void *restrict from,
                      int64_t n)

@@ -13,8 +13,7 @@
  * ever enters arithmetic. A row without keys has lse = -inf, and an empty interval.
  */
 #include "kernels/cpu/exp.h"
-#include "kernels/cpu/lanes.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot.h"
 
 INLINE float round_to(const enum fb_cpu_type type, float value)
 {
@@ -105,6 +104,27 @@ INLINE float total(const float *s, int64_t width)
     return sum;
 }
 
+INLINE void gradient(const enum fb_cpu_type type, float *restrict dp, const float *restrict p,
+                     float delta, int64_t n)
+{
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        dp[j] = round_to(type, p[j] * (dp[j] - delta));
+}
+
+void FB_HOT(gradient)(float *dp, int64_t ld, const float *p, int64_t ldp, const float *delta,
+                      int64_t rows, int64_t n, enum fb_cpu_type round)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        if (round == FB_CPU_BF16)
+            gradient(FB_CPU_BF16, dp + r * ld, p + r * ldp, delta[r], n);
+        else if (round == FB_CPU_FP16)
+            gradient(FB_CPU_FP16, dp + r * ld, p + r * ldp, delta[r], n);
+        else
+            gradient(FB_CPU_FP32, dp + r * ld, p + r * ldp, delta[r], n);
+    }
+}
+
 void FB_HOT(online)(const struct fb_cpu_online *t)
 {
     const int64_t width = fb_cpu_round_up(t->n, FB_CPU_ALIGN);
@@ -127,14 +147,14 @@ void FB_HOT(online)(const struct fb_cpu_online *t)
     }
 }
 
-void FB_HOT(dots)(float *to, const float *x, const float *y, int64_t ld, int64_t rows, int64_t n,
-                  bool add)
+void FB_HOT(dots)(float *to, const float *x, int64_t ldx, const float *y, int64_t ldy, int64_t rows,
+                  int64_t n, bool add)
 {
     for (int64_t r = 0; r < rows; r++) {
         float sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int64_t c = 0; c < n; c++)
-            sum += x[r * ld + c] * y[r * ld + c];
+            sum += x[r * ldx + c] * y[r * ldy + c];
         to[r] = add ? to[r] + sum : sum;
     }
 }

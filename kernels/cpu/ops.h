@@ -55,9 +55,12 @@ struct fb_cpu_ops {
     void (*gemm)(const struct fb_cpu_gemm *);
     void (*scores)(const struct fb_cpu_scores *);
     void (*online)(const struct fb_cpu_online *);
+    /* dp[r][c] = p[r][c] (dp[r][c] - delta[r]) for n columns, rounded; p from memory */
+    void (*gradient)(float *dp, int64_t ld, const float *p, int64_t ldp, const float *delta,
+                     int64_t rows, int64_t n, enum fb_cpu_type round);
     /* to[r] = (add ? to[r] : 0) + sum over c of x[r][c] y[r][c] */
-    void (*dots)(float *to, const float *x, const float *y, int64_t ld, int64_t rows, int64_t n,
-                 bool add);
+    void (*dots)(float *to, const float *x, int64_t ldx, const float *y, int64_t ldy, int64_t rows,
+                 int64_t n, bool add);
     /* o[r][c] /= sum[r], or 0 where sum[r] is 0 */
     void (*divide)(float *o, int64_t ld, const float *sum, int64_t rows);
     /* fp32 tile from strided rows; columns [n, ld) become zero */

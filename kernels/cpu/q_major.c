@@ -140,8 +140,8 @@ static void block(const struct fb_cpu_q *q, const struct scratch *s, const struc
     const int64_t n = at->block.end - at->block.begin, in = at->row - at->first;
     block_scores(q, s, at);
     if (q->aim == FB_CPU_Q_DELTA)
-        q->ops->dots(q->rows->delta + (at->b * job->h + at->h) * job->nq + at->row, s->s, s->dp,
-                     FB_CPU_BLOCK_LD, at->rows, n, true);
+        q->ops->dots(q->rows->delta + (at->b * job->h + at->h) * job->nq + at->row, s->s,
+                     FB_CPU_BLOCK_LD, s->dp, FB_CPU_BLOCK_LD, at->rows, n, true);
     else if (job->acc_dq != FB_CPU_ACC_FP32)
         add_to_cells(q, s, at);
     else

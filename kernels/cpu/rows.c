@@ -55,7 +55,7 @@ static void deltas(const struct pass *pass, int slot, int64_t b, int64_t h, int6
     float *delta = pass->rows->delta + (b * job->h + h) * job->nq + row;
     fb_cpu_tile_load(pass->ops, o, &job->o, b, h, row, count, job->dv);
     fb_cpu_tile_load(pass->ops, dout, &job->dout, b, h, row, count, job->dv);
-    pass->ops->dots(delta, o, dout, ld, count, ld, false);
+    pass->ops->dots(delta, o, ld, dout, ld, count, job->dv, false);
     if (job->delta == FB_CPU_DELTA_BF16)
         for (int64_t r = 0; r < count; r++)
             delta[r] = fb_cpu_round_bf16(delta[r]);
