@@ -17,7 +17,7 @@ struct fb_ceilings {
     const char *gemm; /* what computed the GEMM, "openblas" say; "none" */
 };
 
-/* Takes about half a second. FB_NO_MEMORY. */
+/* Takes one to two seconds. FB_NO_MEMORY. */
 enum fb_status fb_ceilings_measure(struct fb_ceilings *ceilings, int threads);
 
 #endif

@@ -23,7 +23,8 @@
 
 #include "measure/memory.h"
 
-/* ---- Reading /proc and /sys ---------------------------------------------------------------------- */
+/* ---- Reading /proc and /sys
+ * ---------------------------------------------------------------------- */
 
 /* First line of a file without its end; false when it cannot be read or is empty. */
 static bool read_line(const char *path, char *line, size_t size)
@@ -77,7 +78,8 @@ static bool read_setting(const char *path, const char *key, char *value, size_t 
     return found;
 }
 
-/* ---- Processors and caches ----------------------------------------------------------------------- */
+/* ---- Processors and caches
+ * ----------------------------------------------------------------------- */
 
 /* Processors that a cgroup quota allows, rounded up; 0 without a quota. */
 static int quota_cpus(void)
@@ -121,10 +123,11 @@ uint64_t fb_machine_cache_bytes(int level)
     return 0;
 }
 
-/* ---- The list ----------------------------------------------------------------------------------- */
+/* ---- The list -----------------------------------------------------------------------------------
+ */
 
-__attribute__((format(printf, 3, 4))) static void
-add(struct fb_machine_facts *facts, const char *key, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void add(struct fb_machine_facts *facts,
+                                                      const char *key, const char *format, ...)
 {
     if (facts->count == FB_MACHINE_FACTS)
         return;
@@ -216,8 +219,10 @@ static void add_build(struct fb_machine_facts *facts)
 #ifdef FB_BUILD_CFLAGS
     add(facts, "flags", "%s", FB_BUILD_CFLAGS);
 #endif
-#ifdef HAVE_CBLAS
+#ifdef HAVE_OPENBLAS_GET_CONFIG
     add(facts, "blas_version", "%s", openblas_get_config());
+#elif defined HAVE_CBLAS
+    add(facts, "blas_version", "%s", FB_BUILD_BLAS);
 #else
     add(facts, "blas_version", "%s", "none");
 #endif
