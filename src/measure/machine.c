@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #ifdef HAVE_CONFIG_H
+#include "build_commit.h"
 #include "config.h"
 #endif
 #ifdef _OPENMP
