@@ -13,15 +13,12 @@
 #endif
 
 #include "core/status.h"
+#include "measure/blas.h"
 #include "measure/memory.h"
 #include "measure/stats.h"
 #include "measure/timer.h"
 
 enum { GEMM_SIZE = 1024, REPEATS = 9 };
-
-#ifndef FB_BUILD_BLAS
-#define FB_BUILD_BLAS "cblas"
-#endif
 
 #ifdef HAVE_CBLAS
 /* Threads the BLAS uses from now on; gives how many it used before. Only OpenBLAS can be told; any
@@ -62,7 +59,7 @@ static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
     double seconds = median_gemm(matrices, matrices + elements, matrices + 2 * elements);
     set_blas_threads(before);
     free(matrices);
-    ceilings->gemm = FB_BUILD_BLAS;
+    ceilings->gemm = fb_blas_core();
     ceilings->gemm_gflops = 2e-9 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
     return FB_OK;
 }
@@ -70,7 +67,7 @@ static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
 {
     (void)threads;
-    ceilings->gemm = "none";
+    ceilings->gemm = fb_blas_core();
     ceilings->gemm_gflops = NAN;
     return FB_OK;
 }

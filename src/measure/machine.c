@@ -22,6 +22,7 @@
 #include <cblas.h>
 #endif
 
+#include "measure/blas.h"
 #include "measure/memory.h"
 
 /* ---- Reading /proc and /sys
@@ -202,6 +203,22 @@ static void add_load(struct fb_machine_facts *facts)
                  "the machine is busy (load %.2f on %d processors)", load[0], cpus);
 }
 
+/* OpenBLAS ends its configuration with the core; that has a fact of its own, since the workers may
+ * run with another one than the process that tells the facts (measure/blas.h). */
+static void add_blas(struct fb_machine_facts *facts)
+{
+    const char *chosen = getenv("OPENBLAS_CORETYPE");
+#ifdef HAVE_OPENBLAS_GET_CONFIG
+    const char *config = openblas_get_config(), *core = strstr(config, fb_blas_core());
+    add(facts, "blas_version", "%.*s", (int)(core > config ? core - config - 1 : 100), config);
+#elif defined HAVE_CBLAS
+    add(facts, "blas_version", "%s", FB_BUILD_BLAS);
+#else
+    add(facts, "blas_version", "%s", "none");
+#endif
+    add(facts, "blas_core", "%s", chosen && *chosen ? chosen : fb_blas_core());
+}
+
 static void add_build(struct fb_machine_facts *facts)
 {
 #ifdef PACKAGE_VERSION
@@ -220,13 +237,7 @@ static void add_build(struct fb_machine_facts *facts)
 #ifdef FB_BUILD_CFLAGS
     add(facts, "flags", "%s", FB_BUILD_CFLAGS);
 #endif
-#ifdef HAVE_OPENBLAS_GET_CONFIG
-    add(facts, "blas_version", "%s", openblas_get_config());
-#elif defined HAVE_CBLAS
-    add(facts, "blas_version", "%s", FB_BUILD_BLAS);
-#else
-    add(facts, "blas_version", "%s", "none");
-#endif
+    add_blas(facts);
 #ifdef _OPENMP
     add(facts, "openmp", "%d", _OPENMP);
     add(facts, "threads", "%d", omp_get_max_threads());
