@@ -240,7 +240,7 @@ static void test_phases(void)
     tap_ok(phases.seconds[0] >= 0.002 && phases.calls == 2 && phases.current == -1,
            "a phase lasts until the end of the call");
     for (int i = 0; i < 40; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "p%d", i);
         fb_phases_begin(&phases, name);
     }
