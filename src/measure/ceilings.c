@@ -13,49 +13,67 @@
 #endif
 
 #include "core/status.h"
+#include "measure/blas.h"
+#include "measure/memory.h"
 #include "measure/stats.h"
 #include "measure/timer.h"
 
 enum { GEMM_SIZE = 1024, REPEATS = 9 };
 
 #ifdef HAVE_CBLAS
+/* Threads the BLAS uses from now on; gives how many it used before. Only OpenBLAS can be told; any
+ * other CBLAS runs with what its own environment says. */
+static int set_blas_threads(int threads)
+{
+#ifdef HAVE_OPENBLAS_SET_NUM_THREADS
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(threads);
+    return before;
+#else
+    return threads;
+#endif
+}
+
+static double median_gemm(const float *a, const float *b, float *c)
+{
+    double seconds[REPEATS];
+    for (int r = -2; r < REPEATS; r++) { /* two calls to warm up */
+        double start = fb_clock_now();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, 1,
+                    a, GEMM_SIZE, b, GEMM_SIZE, 0, c, GEMM_SIZE);
+        if (r >= 0)
+            seconds[r] = fb_clock_now() - start;
+    }
+    return fb_stats_of(seconds, REPEATS).median;
+}
+
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
 {
     const size_t elements = (size_t)GEMM_SIZE * GEMM_SIZE;
     float *matrices = malloc(3 * elements * sizeof *matrices);
-    double seconds[REPEATS];
     if (!matrices)
         return fb_fail(FB_NO_MEMORY, "no memory to measure the GEMM ceiling");
     for (size_t i = 0; i < 3 * elements; i++)
         matrices[i] = (float)(i * 2654435761u % 1021) / 1021 - 0.5f;
-    int before = openblas_get_num_threads();
-    openblas_set_num_threads(threads);
-    for (int r = -2; r < REPEATS; r++) { /* two calls to warm up */
-        double start = fb_clock_now();
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, 1,
-                    matrices, GEMM_SIZE, matrices + elements, GEMM_SIZE, 0,
-                    matrices + 2 * elements, GEMM_SIZE);
-        if (r >= 0)
-            seconds[r] = fb_clock_now() - start;
-    }
-    openblas_set_num_threads(before);
+    int before = set_blas_threads(threads);
+    double seconds = median_gemm(matrices, matrices + elements, matrices + 2 * elements);
+    set_blas_threads(before);
     free(matrices);
-    ceilings->gemm = "openblas";
-    ceilings->gemm_gflops =
-        2e-9 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / fb_stats_of(seconds, REPEATS).median;
+    ceilings->gemm = fb_blas_core();
+    ceilings->gemm_gflops = 2e-9 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
     return FB_OK;
 }
 #else
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
 {
     (void)threads;
-    ceilings->gemm = "none";
+    ceilings->gemm = fb_blas_core();
     ceilings->gemm_gflops = NAN;
     return FB_OK;
 }
 #endif
 
-/* Each thread copies its own stretch of a block that no cache holds. */
+/* Each thread copies its own stretch, and touched it first, so that it lies near it. */
 static void copy_all(char *to, const char *from, size_t bytes, int threads)
 {
     const size_t share = bytes / (size_t)threads;
@@ -64,26 +82,50 @@ static void copy_all(char *to, const char *from, size_t bytes, int threads)
         memcpy(to + (size_t)t * share, from + (size_t)t * share, share);
 }
 
+static void touch_all(char *data, size_t bytes, int threads)
+{
+    const size_t share = bytes / (size_t)threads;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; t++)
+        memset(data + (size_t)t * share, 1, share);
+}
+
+/* Larger than the caches, but both sides together take at most an eighth of the free memory. */
+static size_t copy_bytes(void)
+{
+    size_t bytes = fb_flush_bytes();
+    uint64_t room = fb_memory_available() / 16;
+    return room && bytes > room ? (size_t)room : bytes;
+}
+
 static enum fb_status measure_copy(struct fb_ceilings *ceilings, int threads)
 {
-    const size_t bytes = fb_flush_bytes();
-    char *block = malloc(2 * bytes);
+    const size_t unit = 64 * (size_t)threads, bytes = copy_bytes() / unit * unit;
     double seconds[REPEATS];
-    if (!block)
-        return fb_fail(FB_NO_MEMORY, "no memory to measure the copy bandwidth");
-    memset(block, 1, 2 * bytes);
+    char *from = malloc(bytes), *to = malloc(bytes);
+    enum fb_status status = FB_OK;
+    if (!from || !to) {
+        status = fb_fail(FB_NO_MEMORY, "no memory to measure the copy bandwidth");
+        goto out;
+    }
+    touch_all(from, bytes, threads);
+    touch_all(to, bytes, threads);
     for (int r = 0; r < REPEATS; r++) {
         double start = fb_clock_now();
-        copy_all(block + bytes, block, bytes, threads);
+        copy_all(to, from, bytes, threads);
         seconds[r] = fb_clock_now() - start;
     }
-    free(block);
     ceilings->copy_gbytes = 2e-9 * (double)bytes / fb_stats_of(seconds, REPEATS).median;
-    return FB_OK;
+out:
+    free(from);
+    free(to);
+    return status;
 }
 
 enum fb_status fb_ceilings_measure(struct fb_ceilings *ceilings, int threads)
 {
+    if (threads < 1)
+        threads = 1;
     FB_TRY(measure_gemm(ceilings, threads));
     FB_TRY(measure_copy(ceilings, threads));
     ceilings->threads = threads;

@@ -14,10 +14,10 @@ struct fb_ceilings {
     double gemm_gflops; /* sgemm 1024 x 1024 x 1024, median; NaN without a BLAS */
     double copy_gbytes; /* bytes read and written a second, 1e9; median */
     int threads;
-    const char *gemm; /* what computed the GEMM, "openblas" say; "none" */
+    const char *gemm; /* whose kernels computed the GEMM: fb_blas_core */
 };
 
-/* Takes about half a second. FB_NO_MEMORY. */
+/* Takes one to two seconds. FB_NO_MEMORY. */
 enum fb_status fb_ceilings_measure(struct fb_ceilings *ceilings, int threads);
 
 #endif

@@ -70,7 +70,9 @@ void fb_host_context_init(struct fb_host_context *host, int threads)
 enum fb_status fb_host_context_fail(struct fb_host_context *host, enum fb_status status,
                                     const char *what)
 {
-    if (*host->explanation)
-        return fb_fail(status, "%s: %s", what, host->explanation);
-    return fb_fail(status, "%s: the variant returned '%s'", what, fb_status_name(status));
+    if (!*host->explanation)
+        return fb_fail(status, "%s: the variant returned '%s'", what, fb_status_name(status));
+    fb_fail(status, "%s: %s", what, host->explanation);
+    host->explanation[0] = '\0'; /* it was for this failure */
+    return status;
 }

@@ -57,9 +57,11 @@ static void own_block(struct layout *l, enum fb_buffer buffer, enum fb_dtype dty
     t->stride[1] = heads_inside ? row : n * row;
     t->stride[2] = heads_inside ? h * row : row;
     t->stride[3] = 1;
-    l->place[buffer] = (struct fb_place){.bytes = (uint64_t)(b * h * n * row) *
-                                                  fb_dtype_bytes(dtype),
-                                         .rows = b * h * n, .width = d, .gap = gap};
+    l->place[buffer] =
+        (struct fb_place){.bytes = (uint64_t)(b * h * n * row) * fb_dtype_bytes(dtype),
+                          .rows = b * h * n,
+                          .width = d,
+                          .gap = gap};
 }
 
 /* q, k and v as slices of one [b, n, h + 2 hk, w] block, w the larger head size. */
@@ -73,7 +75,8 @@ static void packed_block(struct layout *l, int64_t b, int64_t n)
     l->too_large |= !fits(shape, row);
     for (int i = 0, first = 0; i < 3 && !l->too_large; first += (int)count[i++]) {
         struct fb_tensor *t = fb_layout_tensor(l->args, buffers[i]);
-        *t = (struct fb_tensor){.dtype = p->dtype, .shape = {b, count[i], n, width[i]},
+        *t = (struct fb_tensor){.dtype = p->dtype,
+                                .shape = {b, count[i], n, width[i]},
                                 .stride = {n * heads * row, row, heads * row, 1}};
         l->place[buffers[i]] = (struct fb_place){.offset = first * row};
     }
@@ -107,9 +110,8 @@ static void expand_dout(struct layout *l)
 {
     struct fb_tensor *t = &l->args->dout;
     t->stride[0] = t->stride[1] = t->stride[2] = 0;
-    l->place[FB_BUFFER_DOUT] = (struct fb_place){.bytes = (uint64_t)t->shape[3] *
-                                                          fb_dtype_bytes(t->dtype),
-                                                 .rows = 1, .width = t->shape[3]};
+    l->place[FB_BUFFER_DOUT] = (struct fb_place){
+        .bytes = (uint64_t)t->shape[3] * fb_dtype_bytes(t->dtype), .rows = 1, .width = t->shape[3]};
 }
 
 enum fb_status fb_layout_make(struct fb_args *args, struct fb_place place[FB_BUFFER_COUNT],

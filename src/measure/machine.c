@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #ifdef HAVE_CONFIG_H
+#include "build_commit.h"
 #include "config.h"
 #endif
 #ifdef _OPENMP
@@ -21,9 +22,11 @@
 #include <cblas.h>
 #endif
 
+#include "measure/blas.h"
 #include "measure/memory.h"
 
-/* ---- Reading /proc and /sys ---------------------------------------------------------------------- */
+/* ---- Reading /proc and /sys
+ * ---------------------------------------------------------------------- */
 
 /* First line of a file without its end; false when it cannot be read or is empty. */
 static bool read_line(const char *path, char *line, size_t size)
@@ -77,7 +80,8 @@ static bool read_setting(const char *path, const char *key, char *value, size_t 
     return found;
 }
 
-/* ---- Processors and caches ----------------------------------------------------------------------- */
+/* ---- Processors and caches
+ * ----------------------------------------------------------------------- */
 
 /* Processors that a cgroup quota allows, rounded up; 0 without a quota. */
 static int quota_cpus(void)
@@ -121,10 +125,11 @@ uint64_t fb_machine_cache_bytes(int level)
     return 0;
 }
 
-/* ---- The list ----------------------------------------------------------------------------------- */
+/* ---- The list -----------------------------------------------------------------------------------
+ */
 
-__attribute__((format(printf, 3, 4))) static void
-add(struct fb_machine_facts *facts, const char *key, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void add(struct fb_machine_facts *facts,
+                                                      const char *key, const char *format, ...)
 {
     if (facts->count == FB_MACHINE_FACTS)
         return;
@@ -198,6 +203,22 @@ static void add_load(struct fb_machine_facts *facts)
                  "the machine is busy (load %.2f on %d processors)", load[0], cpus);
 }
 
+/* OpenBLAS ends its configuration with the core; that has a fact of its own, since the workers may
+ * run with another one than the process that tells the facts (measure/blas.h). */
+static void add_blas(struct fb_machine_facts *facts)
+{
+    const char *chosen = getenv("OPENBLAS_CORETYPE");
+#ifdef HAVE_OPENBLAS_GET_CONFIG
+    const char *config = openblas_get_config(), *core = strstr(config, fb_blas_core());
+    add(facts, "blas_version", "%.*s", (int)(core > config ? core - config - 1 : 100), config);
+#elif defined HAVE_CBLAS
+    add(facts, "blas_version", "%s", FB_BUILD_BLAS);
+#else
+    add(facts, "blas_version", "%s", "none");
+#endif
+    add(facts, "blas_core", "%s", chosen && *chosen ? chosen : fb_blas_core());
+}
+
 static void add_build(struct fb_machine_facts *facts)
 {
 #ifdef PACKAGE_VERSION
@@ -216,11 +237,7 @@ static void add_build(struct fb_machine_facts *facts)
 #ifdef FB_BUILD_CFLAGS
     add(facts, "flags", "%s", FB_BUILD_CFLAGS);
 #endif
-#ifdef HAVE_CBLAS
-    add(facts, "blas_version", "%s", openblas_get_config());
-#else
-    add(facts, "blas_version", "%s", "none");
-#endif
+    add_blas(facts);
 #ifdef _OPENMP
     add(facts, "openmp", "%d", _OPENMP);
     add(facts, "threads", "%d", omp_get_max_threads());

@@ -26,9 +26,9 @@ struct fb_machine_facts {
     char warning[256];
 };
 
-/* host, os, kernel, cpu_model, cpus, cache_l1d, cache_l2, cache_l3, memory_bytes,
- * memory_limit_bytes, governor, frequency_mhz, frequency_max_mhz, turbo, load_1min, version,
- * commit, compiler, cflags, blas, openmp. */
+/* host, os, kernel, cpu_model, cpus, cache_l1d, cache_l2, cache_l3, memory_bytes, governor,
+ * frequency_mhz, frequency_max_mhz, load_1min, version, git_describe, compiler, flags,
+ * blas_version, blas_core, openmp, threads. */
 void fb_machine_facts(struct fb_machine_facts *facts);
 
 /* NULL if there is no such key. */

@@ -52,8 +52,7 @@ enum fb_status fb_plan_check(const struct fb_plan *plan, const struct fb_memory 
     double need = ((double)plan->total + (double)extra) / GIB;
     if (!available || need <= (double)available / GIB)
         return FB_OK;
-    return fb_fail(FB_REFUSED,
-                   "needs %.3g GiB (saved %.3g, workspace %.3g), %.3g GiB are free", need,
-                   (double)plan->saved / GIB, (double)plan->workspace / GIB,
-                   (double)available / GIB);
+    return fb_fail(
+        FB_REFUSED, "needs %.1f GiB (saved %.1f, workspace %.1f), %.1f GiB are available", need,
+        (double)plan->saved / GIB, (double)plan->workspace / GIB, (double)available / GIB);
 }

@@ -85,7 +85,7 @@ struct fb_series {
     enum fb_status status; /* of the call that failed */
     char message[256];     /* its line */
     double warmup_seconds; /* of the first call, which a cold start may dominate */
-    double total_seconds;  /* wall time spent on this series */
+    double total_seconds;  /* wall time of its samples: spans, rests and flushes */
 };
 
 /* Warms every series up, then samples them in turn, one sample each a round, until all have
