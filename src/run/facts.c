@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "core/json.h"
-#include "core/log.h"
 #include "core/status.h"
 #include "measure/machine.h"
 
@@ -19,8 +18,7 @@ static enum fb_status add_machine(struct fb_run *facts)
     for (size_t i = 0; i < machine.count; i++)
         FB_TRY(fb_run_set(facts, machine.fact[i].key, "%s", machine.fact[i].value));
     fb_results_library_version(library);
-    if (*machine.warning)
-        fb_log_note("%s", machine.warning);
+    FB_TRY(fb_run_set(facts, "warning", "%s", machine.warning));
     return fb_run_set(facts, "hdf5_version", "%s", library);
 }
 

@@ -136,6 +136,8 @@ static enum fb_status open_output(struct run *run)
                                             : FB_JOURNAL_CREATE;
     FB_TRY(check_output(run));
     FB_TRY(fb_facts_collect(&run->facts, o, &run->experiment));
+    if (*fb_run_get(&run->facts, "warning"))
+        fb_log_note("%s", fb_run_get(&run->facts, "warning"));
     FB_TRY(fb_journal_open(&run->journal, run->journal_path, &run->facts, mode, &run->done));
     if (run->done.damage)
         fb_log_warn("%s", run->done.damage);
