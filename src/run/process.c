@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/status.h"
+#include "measure/blas.h"
 
 struct channels {
     int orders[2]; /* [0] read by the worker */
@@ -102,6 +103,7 @@ enum fb_status fb_process_start(struct fb_process *process, const char *const *p
     pid_t supervisor = getpid();
     const char **arguments = calloc(3 + 2 * plugin_count, sizeof *arguments);
 
+    fb_blas_choose_core(); /* takes effect in what is started from here */
     memset(process, 0, sizeof *process);
     process->records = -1;
     if (!arguments)
