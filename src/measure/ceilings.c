@@ -44,7 +44,7 @@ static double median_gemm(const float *a, const float *b, float *c)
         if (r >= 0)
             seconds[r] = fb_clock_now() - start;
     }
-    return fb_stats_of(seconds, REPEATS).median;
+    return fb_stats_of(seconds, REPEATS).min;
 }
 
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
@@ -115,7 +115,7 @@ static enum fb_status measure_copy(struct fb_ceilings *ceilings, int threads)
         copy_all(to, from, bytes, threads);
         seconds[r] = fb_clock_now() - start;
     }
-    ceilings->copy_gbytes = 2e-9 * (double)bytes / fb_stats_of(seconds, REPEATS).median;
+    ceilings->copy_gbytes = 2e-9 * (double)bytes / fb_stats_of(seconds, REPEATS).min;
 out:
     free(from);
     free(to);

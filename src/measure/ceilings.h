@@ -11,8 +11,8 @@
 #include "flashback.h"
 
 struct fb_ceilings {
-    double gemm_gflops; /* sgemm 1024 x 1024 x 1024, median; NaN without a BLAS */
-    double copy_gbytes; /* bytes read and written a second, 1e9; median */
+    double gemm_gflops; /* sgemm 1024 x 1024 x 1024, best of nine; NaN without a BLAS */
+    double copy_gbytes; /* bytes read and written a second, 1e9; best of nine */
     int threads;
     const char *gemm; /* whose kernels computed the GEMM: fb_blas_core */
 };
