@@ -95,6 +95,7 @@ struct fb_ref_roundings {
     double score;             /* of r_ij, relative to |scale| sum_c |q_ic k_jc| */
     double term;              /* of s_ij, relative to |r_ij| + |bias_ij| + |slope distance| */
     double lse;               /* of lse_i, relative to |lse_i| */
+    double lse_read;          /* of lse_i as the backward reads it, on top of that */
     double exponent;          /* of exp */
     double dp;                /* of dp_ij, relative to sum_c |dout_ic v_jc| */
     double o;                 /* of o where delta is made, relative to sum_c |dout_ic o_ic| */

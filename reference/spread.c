@@ -25,12 +25,19 @@ static double score_error(const struct fb_ref_group *g, const struct fb_ref_pair
     return pair->g * r->score * pair->qk_size + r->term * pair->s_size;
 }
 
-/* Relative error of p_ij. */
-static double rho_of(const struct fb_ref_group *g, const struct fb_ref_row *row,
-                     const struct fb_ref_pair *pair)
+/* Relative error of p_ij as the forward makes it. */
+static double forward_rho(const struct fb_ref_group *g, const struct fb_ref_row *row,
+                          const struct fb_ref_pair *pair)
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     return score_error(g, pair) + r->lse * fabs(row->lse) + r->exponent;
+}
+
+/* Relative error of p_ij as the backward makes it again. */
+static double rho_of(const struct fb_ref_group *g, const struct fb_ref_row *row,
+                     const struct fb_ref_pair *pair)
+{
+    return forward_rho(g, row, pair) + g->want->roundings->lse_read * fabs(row->lse);
 }
 
 /* Absolute error of g_ij, the derivative of the softcap. */
@@ -63,12 +70,13 @@ static double ds_error(const struct fb_ref_group *g, const struct fb_ref_row *ro
            floor_error(r->ds_floor, pair->ds * pair->g);
 }
 
-static double p_error(const struct fb_ref_group *g, const struct fb_ref_row *row,
-                      const struct fb_ref_pair *pair, double accumulation)
+/* Error of p_ij f_ij as the operand of the GEMM for o or dv, where p is off by rho. */
+static double p_error(const struct fb_ref_group *g, const struct fb_ref_pair *pair, double rho,
+                      double accumulation)
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     double size = pair->p * pair->f;
-    return size * (rho_of(g, row, pair) + r->p + accumulation) + floor_error(r->p_floor, size);
+    return size * (rho + r->p + accumulation) + floor_error(r->p_floor, size);
 }
 
 void fb_ref_row_error(const struct fb_ref_group *g, int64_t head, int64_t i,
@@ -94,7 +102,7 @@ void fb_ref_o_spread(const struct fb_ref_group *g, int64_t head, const struct fb
     double accumulation = sum_error(&r->sum_o, count, 1);
     for (int64_t n = 0; n < count; n++) {
         const struct fb_ref_row *row = fb_ref_row(g, head, pairs[n].i);
-        double error = p_error(g, row, &pairs[n], accumulation);
+        double error = p_error(g, &pairs[n], forward_rho(g, row, &pairs[n]), accumulation);
         fb_ref_axpy_size(g->dv, error, fb_ref_v(g, pairs[n].j), o);
         *lse += pairs[n].p * (score_error(g, &pairs[n]) + accumulation + r->exponent);
     }
@@ -122,8 +130,8 @@ void fb_ref_dkv_spread(const struct fb_ref_group *g, int64_t head, const struct 
         const struct fb_ref_row *row = fb_ref_row(g, head, pair->i);
         fb_ref_axpy_size(g->d, scale * ds_error(g, row, pair, accumulation),
                          fb_ref_q(g, head, pair->i), dk);
-        fb_ref_axpy_size(g->dv, p_error(g, row, pair, accumulation), fb_ref_dout(g, head, pair->i),
-                         dv);
+        fb_ref_axpy_size(g->dv, p_error(g, pair, rho_of(g, row, pair), accumulation),
+                         fb_ref_dout(g, head, pair->i), dv);
     }
 }
 
@@ -154,7 +162,8 @@ double fb_ref_dsink_spread(const struct fb_ref_group *g, int64_t head)
         if (!(row->sum > 0) || g->sink[head] == -INFINITY)
             continue;
         double p = exp(g->sink[head] - row->lse);
-        double rho = r->term * fabs(g->sink[head]) + r->lse * fabs(row->lse) + r->exponent;
+        double rho =
+            r->term * fabs(g->sink[head]) + r->exponent + (r->lse + r->lse_read) * fabs(row->lse);
         spread += p * (fabs(row->delta) * (rho + accumulation) + row->delta_error);
     }
     return spread;

@@ -215,6 +215,30 @@ static void fails_undeclared(struct bench *bench, const char *does, int64_t bm, 
            "%s: declared [%s] passes, and fails the standard %s", bench->name, does, j.reason);
 }
 
+/* Declares accumulators that it does not have: no fault, but worth a remark. */
+static void remarks(void)
+{
+    struct bench b;
+    struct float_kernel how = {.numerics = fb_numerics_standard, .bm = 32, .bn = 32};
+    open_bench(&b, "n=300,d=32,dtype=fp32", DATA_NORMAL);
+    float_kernel_run(&b.args, &how);
+    static const char *const declared[] = {"dq=bf16", "dkv=bf16-truncate", "dq=bf16-stochastic",
+                                           "dkv=fp16"};
+    for (int n = 0; n < 4; n++) {
+        struct fb_judgement j = judge(&b, &how, declared[n]);
+        tap_ok(j.verdict == FB_VERDICT_PASS && j.remark[0], "declared [%s] only: %s", declared[n],
+               j.remark);
+        how.numerics = numerics_of(declared[n]);
+        float_kernel_run(&b.args, &how);
+        j = judge(&b, &how, declared[n]);
+        tap_ok(j.verdict == FB_VERDICT_PASS && !j.remark[0], "[%s] declared and done %s",
+               declared[n], j.remark);
+        how.numerics = fb_numerics_standard;
+        float_kernel_run(&b.args, &how);
+    }
+    close_bench(&b);
+}
+
 static void correct_kernels(void)
 {
     static const char *const types[] = {"fp32", "bf16", "fp16"};
@@ -350,6 +374,7 @@ static void accumulators(void)
 
 int main(void)
 {
+    remarks();
     correct_kernels();
     small_and_odd();
     mistakes();

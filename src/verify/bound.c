@@ -70,7 +70,8 @@ void fb_bound_roundings(const struct fb_problem *problem, const struct fb_numeri
     *roundings = (struct fb_ref_roundings){
         .score = sqrt((double)problem->d) * E,
         .term = 2 * E,
-        .lse = 4 * E + (numerics->lse == FB_LSE_BF16 ? 0x1p-9 : 0),
+        .lse = 4 * E,
+        .lse_read = numerics->lse == FB_LSE_BF16 ? 0x1p-9 : 0,
         .exponent = 4 * E,
         .dp = sqrt((double)problem->dv) * E,
         .o = u + sqrt((double)problem->dv) * E,

@@ -17,6 +17,9 @@
 /* The error norm of a tensor may be this many times the norm of the emulated declared roundings. */
 #define FB_BOUND_NOISE 1.75
 
+/* Below this the declared roundings of an accumulator cannot have happened. */
+#define FB_BOUND_SILENCE 0.3
+
 /* Above this largest mean relative error of a row of p under fp32 arithmetic, first-order analysis
  * says nothing and there is no verdict. */
 #define FB_BOUND_RHO_MAX 0.05

@@ -303,6 +303,21 @@ static void explain(double rho, enum fb_judged which, struct fb_judgement *j)
                  fb_judged_name(which), m->noise_ratio, FB_BOUND_NOISE, m->rel_l2);
 }
 
+/* A declared rounding that leaves no error behind did not happen. Compensated bf16 sums are left
+ * out: whether the compensation is added to the result is the variant's business. */
+static void suspect(const struct fb_numerics *declared, enum fb_judged which,
+                    struct fb_judgement *j)
+{
+    enum fb_acc acc = which == FB_JUDGED_DQ ? declared->dq : declared->dkv;
+    bool rounds = acc == FB_ACC_BF16 || acc == FB_ACC_BF16_STOCHASTIC ||
+                  acc == FB_ACC_BF16_TRUNCATE || acc == FB_ACC_FP16;
+    bool gradient = which == FB_JUDGED_DQ || which == FB_JUDGED_DK || which == FB_JUDGED_DV;
+    if (rounds && gradient && j->metrics[which].noise_ratio < FB_BOUND_SILENCE && !j->remark[0])
+        snprintf(j->remark, sizeof j->remark,
+                 "%s: errors are %.2g times those of the declared accumulator: is it what it says?",
+                 fb_judged_name(which), j->metrics[which].noise_ratio);
+}
+
 enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics *declared,
                                 int64_t bm, int64_t bn, const struct fb_args *outputs,
                                 struct fb_judgement *j)
@@ -319,6 +334,7 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics
         j->standard[which] = j->declared[which];
         if (model != standard)
             FB_TRY(judge_tensor(judge, standard, &s, &ignored, &j->standard[which]));
+        suspect(declared, which, j);
         j->verdict = worse(j->verdict, j->declared[which]);
         j->verdict_standard = worse(j->verdict_standard, j->standard[which]);
         if (j->declared[which] != FB_VERDICT_PASS && !j->reason[0])

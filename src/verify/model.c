@@ -15,8 +15,8 @@
 #define FP32_FLUSH 0x1p-126
 
 /* Elements' worth of error that make a block, and a tensor, a statistic. */
-#define BLOCK_ELEMENTS 200
-#define NOISE_ELEMENTS 1000
+#define BLOCK_ELEMENTS 100
+#define NOISE_ELEMENTS 500
 
 static bool rounds_tiles(enum fb_acc acc)
 {
