@@ -15,7 +15,7 @@ PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 86 + NROW * ROW
+HEIGHT = 104 + NROW * ROW
 load 'style.gp'
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
@@ -59,7 +59,7 @@ do for [p = 1:NP] {
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(y0)
     set bmargin at screen from_top(y0 + 30 * GROUPS[p] + 10)
-    set title PANEL[p] font FONT . ",10" offset 0, -0.4 textcolor rgb INK
+    set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
     set xlabel (p > NP - NCOL ? YLABEL : "") offset 0, 0.4 textcolor rgb INK
     set yrange [-GROUPS[p] - 0.6:-0.4]
     plot $TICKS index (p - 1) using (-1):(-$1):ytic(2) with points notitle, \
@@ -70,7 +70,7 @@ do for [p = 1:NP] {
              using 2:(-$1):(low(0)):(high(0)) with xerrorbars pt -1 lc rgb INK notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using (high(0)):(-$1):(sprintf(SHOWN . "%s   %s", $2, cut(0) ? " →" : "", strcol(6))) \
-             with labels left offset 0.8, 0 font FONT . ",8.5" textcolor rgb INK notitle
+             with labels left offset 0.8, 0 font fs(8.5) textcolor rgb INK notitle
 }
 unset multiplot
 set output

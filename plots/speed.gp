@@ -67,7 +67,7 @@ do for [p = 1:NP] {
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(y0)
     set bmargin at screen from_top(y0 + PANEL_HEIGHT)
-    set title PANEL[p] font FONT . ",10" offset 0, -0.4 textcolor rgb INK
+    set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
     set format y (column_of == 0 ? "%g" : "")
     set label 2 (column_of == 0 ? YLABEL : "") at screen from_left(16), \
         screen from_top(y0 + PANEL_HEIGHT / 2) center rotate by 90 textcolor rgb INK
@@ -80,11 +80,11 @@ do for [p = 1:NP] {
              with boxerrorbars lc rgb color(s) notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using (place($1, s)):(roomy ? high(0) : NaN):(sprintf(SHOWN, $2) . (cut(0) ? " →" : "")) \
-             with labels rotate by 90 left offset 0, 0.3 font FONT . ",7.5" textcolor rgb INK \
+             with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb INK \
              notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using (missing(0) ? place($1, s) : NaN):(0):6 \
-             with labels rotate by 90 left offset 0, 0.3 font FONT . ",7.5" textcolor rgb ALARM \
+             with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb ALARM \
              notitle
 }
 unset multiplot
