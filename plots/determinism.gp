@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
 # the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
-# median, the words count the runs.
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
 
 NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
@@ -15,14 +15,15 @@ PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 86 + NROW * ROW
+HEIGHT = 104 + NROW * ROW
 load 'style.gp'
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
 XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
-high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
+cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
+high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 array SHADE[2]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
@@ -58,7 +59,7 @@ do for [p = 1:NP] {
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(y0)
     set bmargin at screen from_top(y0 + 30 * GROUPS[p] + 10)
-    set title PANEL[p] font FONT . ",10" offset 0, -0.4 textcolor rgb INK
+    set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
     set xlabel (p > NP - NCOL ? YLABEL : "") offset 0, 0.4 textcolor rgb INK
     set yrange [-GROUPS[p] - 0.6:-0.4]
     plot $TICKS index (p - 1) using (-1):(-$1):ytic(2) with points notitle, \
@@ -68,8 +69,8 @@ do for [p = 1:NP] {
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 2:(-$1):(low(0)):(high(0)) with xerrorbars pt -1 lc rgb INK notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
-             using (high(0)):(-$1):(sprintf(SHOWN . "   %s", $2, strcol(6))) \
-             with labels left offset 0.8, 0 font FONT . ",8.5" textcolor rgb INK notitle
+             using (high(0)):(-$1):(sprintf(SHOWN . "%s   %s", $2, cut(0) ? " →" : "", strcol(6))) \
+             with labels left offset 0.8, 0 font fs(8.5) textcolor rgb INK notitle
 }
 unset multiplot
 set output

@@ -9,7 +9,7 @@ PANEL_HEIGHT = 330
 LEFT = 92
 GAP = 26
 WIDTH = LEFT + NP * (PANEL_WIDTH + GAP)
-HEIGHT = 44 + 20 * (1 + NS / 5) + PANEL_HEIGHT + 90
+HEIGHT = 44 + 20 * (1 + NS / 5) + PANEL_HEIGHT + 108
 load 'style.gp'
 PANEL_WIDTH = (WIDTH - LEFT) / NP - GAP
 
@@ -49,7 +49,7 @@ do for [p = 1:NP] {
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(HEAD + 30)
     set bmargin at screen from_top(HEAD + 30 + PANEL_HEIGHT)
-    set title PANEL[p] font FONT . ",11" offset 0, -0.4 textcolor rgb INK
+    set title PANEL[p] font fs(11) offset 0, -0.4 textcolor rgb INK
     if (p == 1) {
         set format y "%g"
         set label 2 YLABEL at screen from_left(18), screen from_top(HEAD + 30 + PANEL_HEIGHT / 2) \

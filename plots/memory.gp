@@ -5,18 +5,18 @@
 # lie on each other stay visible.
 
 WIDTH = 820
-HEIGHT = 540
+HEIGHT = 550
 load 'style.gp'
 
 YLOW = 10 ** floor(log10(LOW) - 0.3)
 YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
 
-set title TITLE font FONT . ",12" offset 0, 0.2 textcolor rgb INK
+set title TITLE font fs(12) offset 0, 0.2 textcolor rgb INK
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
 set tmargin at screen from_top(44)
-set bmargin at screen from_top(HEIGHT - 56)
+set bmargin at screen from_top(HEIGHT - 70)
 set key left top Left reverse samplen 3 opaque textcolor rgb INK
 set logscale x 2
 set logscale y 10

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # speed.gp: grouped bars as the FlashAttention papers draw them. A panel a mask and head size, a
-# group a sequence length, a bar a variant; whiskers are the 95 % interval of the median.
+# group a sequence length, a bar a variant; whiskers are the 95 % interval of the median. One that
+# reaches a quarter above its bar is cut off there, which an arrow tells.
 
 GROUPS_MOST = 1
 do for [p = 1:NP] { GROUPS_MOST = (GROUPS[p] > GROUPS_MOST) ? GROUPS[p] : GROUPS_MOST }
@@ -27,7 +28,8 @@ bw_most = 64.0 * GROUPS_MOST / PANEL_WIDTH
 bw = (bw > bw_most) ? bw_most : bw
 place(x, s) = x + (s - 1 - (NS - 1) / 2.0) * bw
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
-high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
+cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
+high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 missing(dummy) = strcol(6) ne "ok" && strcol(6) ne "absent"
 roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 9.5
 
@@ -65,7 +67,7 @@ do for [p = 1:NP] {
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(y0)
     set bmargin at screen from_top(y0 + PANEL_HEIGHT)
-    set title PANEL[p] font FONT . ",10" offset 0, -0.4 textcolor rgb INK
+    set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
     set format y (column_of == 0 ? "%g" : "")
     set label 2 (column_of == 0 ? YLABEL : "") at screen from_left(16), \
         screen from_top(y0 + PANEL_HEIGHT / 2) center rotate by 90 textcolor rgb INK
@@ -77,12 +79,12 @@ do for [p = 1:NP] {
              using (place($1, s)):2:(low(0)):(high(0)):(bw * 0.94) \
              with boxerrorbars lc rgb color(s) notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
-             using (place($1, s)):(roomy ? high(0) : NaN):(sprintf(SHOWN, $2)) \
-             with labels rotate by 90 left offset 0, 0.3 font FONT . ",7.5" textcolor rgb INK \
+             using (place($1, s)):(roomy ? high(0) : NaN):(sprintf(SHOWN, $2) . (cut(0) ? " →" : "")) \
+             with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb INK \
              notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using (missing(0) ? place($1, s) : NaN):(0):6 \
-             with labels rotate by 90 left offset 0, 0.3 font FONT . ",7.5" textcolor rgb ALARM \
+             with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb ALARM \
              notitle
 }
 unset multiplot

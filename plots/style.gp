@@ -13,14 +13,16 @@ if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
 # Names are shown as they are: no enhanced text, so that '_' and '^' stay what they are.
 FONT = "DejaVu Sans"
 set encoding utf8
+# A font of that many points; svg counts pixels.
+fs(size) = sprintf("%s,%.3g", FONT, size * ((FORMAT eq "svg") ? 96 / 72.0 : 1))
 if (FORMAT eq "png") {
-    set terminal pngcairo noenhanced font FONT . ",10" fontscale 2 linewidth 2 pointscale 2 \
+    set terminal pngcairo noenhanced font fs(10) fontscale 2 linewidth 2 pointscale 2 \
         size int(2 * WIDTH), int(2 * HEIGHT)
 } else {
     if (FORMAT eq "pdf") {
-        set terminal pdfcairo noenhanced font FONT . ",10" size WIDTH / 96.0, HEIGHT / 96.0
+        set terminal pdfcairo noenhanced font fs(10) fontscale 0.75 size WIDTH / 96.0, HEIGHT / 96.0
     } else {
-        set terminal svg noenhanced font FONT . ",13" size WIDTH, HEIGHT background "#ffffff"
+        set terminal svg noenhanced font fs(10) size WIDTH, HEIGHT background "#ffffff"
     }
 }
 set output OUTPUT
@@ -62,9 +64,9 @@ KEY_TOP = (SUBTITLE eq "") ? 34 : 50
 HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
 # Title and subtitle; set again after each `unset label`.
-TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font FONT . ',12' " . \
+TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
-    "font FONT . ',9' textcolor rgb '#606060'"
+    "font fs(9) textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK

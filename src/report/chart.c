@@ -120,6 +120,9 @@ size_t fb_chart_good_points(const struct fb_chart *chart)
     return count;
 }
 
+/* A whisker longer than this part of its bar does not make the other bars small: it is cut off. */
+#define LONG_WHISKER 1.25
+
 struct range {
     double top, low, x_top, x_low;
 };
@@ -130,7 +133,8 @@ static struct range range_of(const struct fb_chart *chart)
     for (size_t i = 0; i < chart->point_count; i++) {
         const struct fb_point *point = &chart->points[i];
         if (isfinite(point->y)) {
-            range.top = fmax(range.top, fmax(point->y, isfinite(point->high) ? point->high : 0));
+            double high = isfinite(point->high) ? point->high : 0;
+            range.top = fmax(range.top, fmax(point->y, fmin(high, LONG_WHISKER * point->y)));
             if (point->y > 0)
                 range.low = fmin(range.low, point->y);
         }

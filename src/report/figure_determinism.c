@@ -73,7 +73,8 @@ void fb_pick_determinism(struct fb_figure_data *data, const struct fb_results *r
         for (size_t i = 0; i < results->record_count; i++) {
             const struct fb_record *r = &results->records[i];
             fb_figure_panel(results, r, panel);
-            if (usable(r, dtype) && same_shape(r, like) && !strcmp(panel, panels.names[p]))
+            if (usable(r, dtype) && fb_figure_comparable(results, r) && same_shape(r, like) &&
+                !strcmp(panel, panels.names[p]))
                 add_record(data, r, panel, i);
         }
     }

@@ -13,22 +13,6 @@
 
 #define MOST_SERIES 8 /* colours that people can tell apart */
 
-static bool standard(const struct fb_record *r)
-{
-    char items[FB_LABEL];
-    fb_label_numerics(r, items);
-    return !*items;
-}
-
-/* No record of this dtype was timed with standard numerics. */
-static bool only_others(const struct fb_results *results, const char *dtype)
-{
-    for (size_t i = 0; i < results->record_count; i++)
-        if (fb_figure_timed(&results->records[i], dtype) && standard(&results->records[i]))
-            return false;
-    return true;
-}
-
 /* Do two shapes of this panel share the length? Then the ticks must name batch and heads too. */
 static bool ambiguous(const struct fb_results *results, const struct fb_record *r)
 {
@@ -99,12 +83,11 @@ static void add_records(struct fb_figure_data *data, const struct fb_results *re
                         const char *dtype, const struct fb_panels *panels, bool timed_ones,
                         size_t *left_out)
 {
-    bool others = only_others(results, dtype);
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
         char panel[160];
         if (strcmp(fb_text(r->dtype), dtype) != 0 || fb_figure_timed(r, dtype) != timed_ones ||
-            (!others && !standard(r)) || !strcmp(fb_text(r->variant), "null") ||
+            !fb_figure_comparable(results, r) || !strcmp(fb_text(r->variant), "null") ||
             (fb_record_done(r) && isnan(r->bwd_ms)))
             continue;
         fb_figure_panel(results, r, panel);

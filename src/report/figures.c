@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/grouping.h"
 #include "report/table_private.h"
 
 const struct fb_figure fb_figures[] = {
@@ -24,6 +25,27 @@ bool fb_figure_timed(const struct fb_record *record, const char *dtype)
            record->bwd_tflops > 0 && isfinite(record->bwd_tflops) &&
            strcmp(fb_text(record->verdict), "fail") != 0 &&
            strcmp(fb_text(record->variant), "null") != 0;
+}
+
+static bool standard(const struct fb_record *r)
+{
+    char items[FB_LABEL];
+    fb_label_numerics(r, items);
+    return !*items;
+}
+
+/* No record of this dtype was timed with standard numerics. */
+static bool only_others(const struct fb_results *results, const char *dtype)
+{
+    for (size_t i = 0; i < results->record_count; i++)
+        if (fb_figure_timed(&results->records[i], dtype) && standard(&results->records[i]))
+            return false;
+    return true;
+}
+
+bool fb_figure_comparable(const struct fb_results *results, const struct fb_record *record)
+{
+    return standard(record) || only_others(results, fb_text(record->dtype));
 }
 
 void fb_figure_machine(const struct fb_results *results, char text[160])

@@ -37,6 +37,10 @@ extern const size_t fb_figure_count;
 /* Timed, passed or not checked, and not the variant that does nothing. */
 bool fb_figure_timed(const struct fb_record *record, const char *dtype);
 
+/* May stand beside others in a figure of variants: standard numerics, unless none was timed with
+ * these. */
+bool fb_figure_comparable(const struct fb_results *results, const struct fb_record *record);
+
 /* "Intel Xeon ..., 2 threads": the machine of the first run. */
 void fb_figure_machine(const struct fb_results *results, char text[160]);
 

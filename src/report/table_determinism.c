@@ -18,10 +18,12 @@ static const char *yes_no(int64_t flag)
     return flag == 1 ? "yes" : flag == 0 ? "no" : "-";
 }
 
-/* Free to add in any order: it does not claim all of dq, dk and dv. */
+/* Free to add in any order: it does not claim all of dq, dk and dv. (What computes nothing is no
+ * measure.) */
 static bool is_free(const struct fb_record *r)
 {
-    return *fb_text(r->det_claim) && strcmp(r->det_claim, "dq+dk+dv") != 0;
+    return hashed(r) && r->gemms_executed != 0 && *fb_text(r->det_claim) &&
+           strcmp(r->det_claim, "dq+dk+dv") != 0;
 }
 
 static double free_ms(const struct fb_group_view *group)

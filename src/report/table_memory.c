@@ -12,6 +12,11 @@ static double o_bytes(const struct fb_record *r)
     return fb_record_linear_bytes(r) - 8 * (double)r->b * (double)r->h * (double)r->nq;
 }
 
+static void put_ratio(struct fb_sheet *sheet, double ratio)
+{
+    fb_sheet_real(sheet, ratio < 1 ? "%.2fx" : "%.1fx", ratio);
+}
+
 static void put_row(struct fb_sheet *sheet, const char *group, const struct fb_record *r)
 {
     char label[FB_LABEL];
@@ -25,8 +30,8 @@ static void put_row(struct fb_sheet *sheet, const char *group, const struct fb_r
     fb_sheet_bytes(sheet, (double)r->peak_bytes);
     fb_sheet_bytes(sheet, fb_record_linear_bytes(r));
     double saved = r->saved_bytes > 0 ? (double)r->saved_bytes : NAN;
-    fb_sheet_real(sheet, "%.1fx", saved / o_bytes(r));
-    fb_sheet_real(sheet, "%.1fx", saved / fb_record_linear_bytes(r));
+    put_ratio(sheet, saved / o_bytes(r));
+    put_ratio(sheet, saved / fb_record_linear_bytes(r));
     fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_text(r->status));
 }
 

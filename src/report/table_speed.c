@@ -67,7 +67,8 @@ static void put_times(struct fb_sheet *sheet, const struct fb_record *r, double 
     fb_sheet_four(sheet, r->fwd_ms);
     put_flagged(sheet, "%.2f", "%.2f!", r->bwd_ms / r->fwd_ms, SLOW_BACKWARD,
                 "a backward slower than 4 forwards (the model: 2.5)");
-    fb_sheet_real(sheet, "%.2fx", base / r->bwd_ms);
+    double relative = base / r->bwd_ms;
+    fb_sheet_real(sheet, relative < 100 ? "%.2fx" : "%.0fx", relative);
 }
 
 static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,

@@ -86,34 +86,39 @@ out:
     return status;
 }
 
-/* Is there a run of the same grid with this shard? */
-static bool have_shard(const struct fb_results *all, const struct fb_run *like, int64_t shard)
+static bool same_fact(const struct fb_run *a, const struct fb_run *b, const char *name)
 {
-    char number[24];
-    snprintf(number, sizeof number, "%lld", (long long)shard);
-    for (size_t i = 0; i < all->run_count; i++)
-        if (!strcmp(fb_run_get(&all->runs[i], "grid_hash"), fb_run_get(like, "grid_hash")) &&
-            !strcmp(fb_run_get(&all->runs[i], "shards"), fb_run_get(like, "shards")) &&
-            !strcmp(fb_run_get(&all->runs[i], "shard"), number))
-            return true;
-    return false;
+    return !strcmp(fb_run_get(a, name), fb_run_get(b, name));
 }
 
-/* A note for each grid that was dealt out and of which shards are not here. Shards count from 0. */
+/* Runs of the same grid, dealt out into as many shards. */
+static bool same_deal(const struct fb_run *a, const struct fb_run *b)
+{
+    return same_fact(a, b, "grid_hash") && same_fact(a, b, "shards");
+}
+
+/* Is run i the first of its deal, or (with `shard`) the first with its shard of the deal? */
+static bool is_first(const struct fb_results *all, size_t i, bool shard)
+{
+    for (size_t before = 0; before < i; before++)
+        if (same_deal(&all->runs[before], &all->runs[i]) &&
+            (!shard || same_fact(&all->runs[before], &all->runs[i], "shard")))
+            return false;
+    return true;
+}
+
+/* A note for each grid that was dealt out and of which shards are not here. */
 static enum fb_status tell_missing(const struct fb_results *all, char **notes)
 {
     for (size_t i = 0; i < all->run_count; i++) {
         const struct fb_run *run = &all->runs[i];
-        int64_t shards, missing = 0;
-        bool told = false;
-        for (size_t before = 0; before < i; before++)
-            told |=
-                !strcmp(fb_run_get(&all->runs[before], "grid_hash"), fb_run_get(run, "grid_hash"));
-        if (told || !fb_number_int(fb_run_get(run, "shards"), &shards) || shards > 1000000)
+        int64_t shards, missing;
+        if (!fb_number_int(fb_run_get(run, "shards"), &shards) || !is_first(all, i, false))
             continue;
-        for (int64_t shard = 0; shard < shards; shard++)
-            missing += !have_shard(all, run, shard);
-        if (missing)
+        missing = shards;
+        for (size_t other = i; other < all->run_count; other++)
+            missing -= same_deal(&all->runs[other], run) && is_first(all, other, true);
+        if (missing > 0)
             FB_TRY(add_note(notes, "%s: %lld of %lld shards are missing",
                             fb_run_get(run, "experiment"), (long long)missing, (long long)shards));
     }

@@ -11,6 +11,7 @@
 #include "store/files.h"
 #include "store/hdf5.h"
 #include "store/journal.h"
+#include "store/seal.h"
 
 void fb_results_init(struct fb_results *results)
 {
@@ -113,10 +114,12 @@ enum fb_status fb_results_read(struct fb_results *results, const char *path)
     bool is_hdf5;
     fb_results_init(results);
     FB_TRY(fb_hdf5_recognise(path, &is_hdf5));
-    if (is_hdf5)
-        FB_TRY(fb_hdf5_read(results, path));
-    else
+    if (!is_hdf5) {
         FB_TRY(fb_journal_read(results, path));
+        return FB_OK;
+    }
+    FB_TRY(fb_seal_check(path));
+    FB_TRY(fb_hdf5_read(results, path));
     return FB_OK;
 }
 
@@ -125,7 +128,9 @@ enum fb_status fb_results_write(const struct fb_results *results, const char *pa
     char *bytes;
     size_t length;
     FB_TRY(fb_hdf5_image(results, &bytes, &length));
-    enum fb_status status = fb_file_write(path, bytes, length);
+    enum fb_status status = fb_seal_append(&bytes, &length);
+    if (status == FB_OK)
+        status = fb_file_write(path, bytes, length);
     free(bytes);
     return status == FB_OK ? FB_OK : fb_status_pass(__FILE__, __LINE__, status);
 }
