@@ -16,7 +16,8 @@ struct cpu_case {
     struct fb_args args;
     void *memory[16]; /* what free must free */
     int count;
-    double *ref[5]; /* o, lse, dq, dk, dv as double, contiguous [b, h, n, .]; or NULL */
+    double *ref[5];   /* o, lse, dq, dk, dv as double, contiguous [b, h, n, .]; or NULL */
+    double *terms[5]; /* for each element the sum of the magnitudes of its terms */
 };
 
 /* Tensors with padding between rows and heads, and an expanded dout, where `strided` is set. 0 when
@@ -25,7 +26,7 @@ int cpu_case_init(struct cpu_case *c, const char *problem, const char *numerics,
                   int strided);
 void cpu_case_free(struct cpu_case *c);
 
-/* Fills ref. */
+/* Fills ref and terms. */
 void cpu_case_reference(struct cpu_case *c);
 
 /* Sets saved and workspace up for a variant, everything poisoned with NaN. */
@@ -34,8 +35,9 @@ enum fb_status cpu_case_prepare(struct cpu_case *c, const struct fb_variant *var
 /* prepare, forward, workspace poisoned again, backward. */
 enum fb_status cpu_case_run(struct cpu_case *c, const struct fb_variant *variant);
 
-/* Largest difference of output `which` (0 to 4) from ref, relative to the largest |ref| of it (not
- * below 1e-3); infinite where a value is not finite and ref is, or the other way round. */
+/* Largest difference of output `which` (0 to 4) from ref, relative to the largest term sum of that
+ * output, so that gradients which cancel to nothing are held to what they cancel from. Infinite
+ * where a value is not finite and ref is, or the other way round. */
 double cpu_case_error(const struct cpu_case *c, int which);
 /* The same without the division. */
 double cpu_case_max_abs(const struct cpu_case *c, int which);

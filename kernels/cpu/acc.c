@@ -21,9 +21,12 @@ uint32_t fb_cpu_acc_random(uint64_t position, uint64_t step)
     return (uint32_t)(mix(mix(position + golden) + step * golden) >> 32);
 }
 
+/* The test for NaN is one of bits: gcc 12 drops the truncation from `value == value ? ... : value`.
+ */
 static float truncate_bf16(float value)
 {
-    return value == value ? fb_cpu_float(fb_cpu_bits(value) & 0xffff0000u) : value;
+    const uint32_t bits = fb_cpu_bits(value);
+    return fb_cpu_is_nan(bits) ? value : fb_cpu_float(bits & 0xffff0000u);
 }
 
 /* Carrying out of the low half rounds up in magnitude, whatever the sign. Infinity and NaN have an

@@ -23,6 +23,11 @@ static inline __attribute__((always_inline)) float fb_cpu_float(uint32_t bits)
     return value;
 }
 
+static inline __attribute__((always_inline)) int fb_cpu_is_nan(uint32_t bits)
+{
+    return (bits & 0x7fffffffu) > 0x7f800000u;
+}
+
 static inline __attribute__((always_inline)) float fb_cpu_from_bf16(uint16_t bits)
 {
     return fb_cpu_float((uint32_t)bits << 16);
@@ -33,7 +38,7 @@ static inline __attribute__((always_inline)) float fb_cpu_round_bf16(float value
 {
     const uint32_t bits = fb_cpu_bits(value);
     const uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
-    return fb_cpu_float(value != value ? (bits | 0x400000u) & 0xffff0000u : rounded);
+    return fb_cpu_float(fb_cpu_is_nan(bits) ? (bits | 0x400000u) & 0xffff0000u : rounded);
 }
 
 static inline __attribute__((always_inline)) uint16_t fb_cpu_to_bf16(float value)
@@ -61,7 +66,7 @@ static inline __attribute__((always_inline)) float fb_cpu_round_fp16(float value
     const uint32_t normal = (size + 0xfffu + (size >> 13 & 1u)) & 0xffffe000u;
     const uint32_t finite = size < 0x38800000u ? small : normal;
     const uint32_t bounded = finite > 0x477fe000u ? 0x7f800000u : finite;
-    return fb_cpu_float(sign | (value != value ? 0x7fc00000u : bounded));
+    return fb_cpu_float(sign | (fb_cpu_is_nan(bits) ? 0x7fc00000u : bounded));
 }
 
 static inline __attribute__((always_inline)) uint16_t fb_cpu_to_fp16(float value)
