@@ -239,6 +239,9 @@ static void test_phases(void)
     fb_phases_end(&phases);
     tap_ok(phases.seconds[0] >= 0.002 && phases.calls == 2 && phases.current == -1,
            "a phase lasts until the end of the call");
+    tap_ok(fb_phases_median(&phases, 0) >= 0.001 &&
+               fb_phases_median(&phases, 0) < phases.seconds[0],
+           "the median of a phase, with a call that lacks it");
     for (int i = 0; i < 40; i++) {
         char name[16];
         snprintf(name, sizeof name, "p%d", i);

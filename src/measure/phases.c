@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "measure/stats.h"
 #include "measure/timer.h"
 
 void fb_phases_reset(struct fb_phases *phases)
@@ -24,7 +25,7 @@ static int find(struct fb_phases *phases, const char *name)
 static void close_current(struct fb_phases *phases, double now)
 {
     if (phases->current >= 0)
-        phases->seconds[phases->current] += now - phases->since;
+        phases->call[phases->current] += now - phases->since;
 }
 
 void fb_phases_begin(struct fb_phases *phases, const char *name)
@@ -38,6 +39,20 @@ void fb_phases_begin(struct fb_phases *phases, const char *name)
 void fb_phases_end(struct fb_phases *phases)
 {
     close_current(phases, fb_clock_now());
+    for (int i = 0; i < phases->count; i++) {
+        phases->recent[i][phases->calls % FB_PHASE_RECENT] = (float)phases->call[i];
+        phases->seconds[i] += phases->call[i];
+        phases->call[i] = 0;
+    }
     phases->current = -1;
     phases->calls++;
+}
+
+double fb_phases_median(const struct fb_phases *phases, int phase)
+{
+    double seconds[FB_PHASE_RECENT];
+    int count = phases->calls < FB_PHASE_RECENT ? phases->calls : FB_PHASE_RECENT;
+    for (int i = 0; i < count; i++)
+        seconds[i] = (double)phases->recent[phase][i];
+    return fb_stats_of(seconds, (size_t)count).median;
 }

@@ -100,14 +100,18 @@ const char *fb_stop_name(enum fb_stop stop); /* "interval", "samples", "seconds"
 
 #define FB_PHASES 16
 #define FB_PHASE_NAME 24
+#define FB_PHASE_RECENT 128
 
-/* Times of the named parts of a call, summed over calls. A phase lasts until the next begins. */
+/* Times of the named parts of a call. A phase lasts until the next begins or the call ends; the
+ * same name twice in a call adds up. */
 struct fb_phases {
     int count;
     char name[FB_PHASES][FB_PHASE_NAME];
-    double seconds[FB_PHASES]; /* over all calls since the reset */
-    int calls;                 /* fb_phases_end so far */
-    int current;               /* -1: none */
+    double seconds[FB_PHASES];                /* over all calls since the reset */
+    float recent[FB_PHASES][FB_PHASE_RECENT]; /* of the last calls, a ring */
+    int calls;                                /* calls ended since the reset */
+    double call[FB_PHASES];                   /* of the call under way */
+    int current;                              /* -1: none */
     double since;
 };
 
@@ -116,5 +120,8 @@ void fb_phases_reset(struct fb_phases *phases);
 void fb_phases_begin(struct fb_phases *phases, const char *name);
 /* Ends the phase under way at the end of a call. */
 void fb_phases_end(struct fb_phases *phases);
+/* Median over the last FB_PHASE_RECENT calls, seconds; a call that lacks the phase counts as 0. NaN
+ * without calls. */
+double fb_phases_median(const struct fb_phases *phases, int phase);
 
 #endif
