@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cost.c: counts visible pairs row by row with the reference's own masks.
+ */
 #include "reference/cost.h"
 
 #include "reference/reference.h"

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * determinism.c: keeps the first run as a packed copy; hashes first, elements only where they
+ * differ.
+ */
 #include "verify/determinism.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * hash.c: a multiply-and-shift hash over the bit patterns, element by element in logical order.
+ */
 #include "verify/hash.h"
 
 #include <string.h>
