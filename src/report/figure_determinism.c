@@ -16,16 +16,15 @@ static bool usable(const struct fb_record *r, const char *dtype)
 }
 
 /* The longest of this panel; the first shape that has it. */
-static const struct fb_record *longest(const struct fb_results *results, const char *dtype,
-                                       const char *panel)
+static const struct fb_record *longest(const struct fb_figure_data *data, const char *panel)
 {
     const struct fb_record *best = NULL;
-    for (size_t i = 0; i < results->record_count; i++) {
-        const struct fb_record *r = &results->records[i];
+    for (size_t i = 0; i < data->results->record_count; i++) {
+        const struct fb_record *r = &data->results->records[i];
         char name[160];
-        if (!usable(r, dtype))
+        if (!usable(r, data->dtype))
             continue;
-        fb_figure_panel(results, r, name);
+        fb_figure_panel(data, r, name);
         if (!strcmp(name, panel) && (!best || r->nq > best->nq))
             best = r;
     }
@@ -59,21 +58,21 @@ static void add_record(struct fb_figure_data *data, const struct fb_record *r, c
     fb_chart_add(&data->chart, &point);
 }
 
-void fb_pick_determinism(struct fb_figure_data *data, const struct fb_results *results,
-                         const char *dtype)
+void fb_pick_determinism(struct fb_figure_data *data)
 {
+    const struct fb_results *results = data->results;
     char panel[160];
     struct fb_panels panels;
     data->chart.categorical = true;
     fb_chart_series(&data->chart, "the same bits in every run");
     fb_chart_series(&data->chart, "bits differ from run to run");
-    fb_figure_panels(&panels, results, dtype, usable);
+    fb_figure_panels(&panels, data, usable);
     for (size_t p = 0; p < panels.count; p++) {
-        const struct fb_record *like = longest(results, dtype, panels.names[p]);
+        const struct fb_record *like = longest(data, panels.names[p]);
         for (size_t i = 0; i < results->record_count; i++) {
             const struct fb_record *r = &results->records[i];
-            fb_figure_panel(results, r, panel);
-            if (usable(r, dtype) && fb_figure_comparable(results, r) && same_shape(r, like) &&
+            fb_figure_panel(data, r, panel);
+            if (usable(r, data->dtype) && fb_figure_comparable(data, r) && same_shape(r, like) &&
                 !strcmp(panel, panels.names[p]))
                 add_record(data, r, panel, i);
         }
@@ -88,8 +87,8 @@ void fb_pick_determinism(struct fb_figure_data *data, const struct fb_results *r
     if (panels.cut)
         snprintf(data->remark, sizeof data->remark, "only the first %d panels are drawn",
                  FB_MOST_PANELS);
-    fb_figure_machine(results, data->subtitle);
+    fb_figure_machine(data);
     fb_figure_scale_rates(data);
     snprintf(data->title, sizeof data->title, "Determinism and speed of the backward pass, %s",
-             dtype);
+             data->dtype);
 }

@@ -23,13 +23,6 @@ static bool usable(const struct fb_record *r, const char *dtype)
            !isnan(r->tensor.dq.rel_l2) && strcmp(fb_text(r->variant), "null") != 0;
 }
 
-/* The distribution, without the seed after '@'. */
-static bool same_distribution(const char *a, const char *b)
-{
-    size_t length = strcspn(a, "@");
-    return length == strcspn(b, "@") && !strncmp(a, b, length);
-}
-
 /* Equal but for length, seed, batch and heads (the error does not grow with these) and for what the
  * series vary. */
 static bool in_slice(const struct fb_record *r, const struct slice *slice)
@@ -38,7 +31,7 @@ static bool in_slice(const struct fb_record *r, const struct slice *slice)
     return r->h * like->hk == like->h * r->hk && r->d == like->d && r->dv == like->dv &&
            r->threads == like->threads && !strcmp(fb_text(r->mask), fb_text(like->mask)) &&
            !strcmp(fb_text(r->round_step), fb_text(like->round_step)) &&
-           same_distribution(fb_text(r->recipe), fb_text(like->recipe)) &&
+           fb_figure_same_distribution(r, like) &&
            (slice->by_accumulator ? !strcmp(fb_text(r->variant), fb_text(like->variant))
                                   : !strcmp(fb_text(r->numerics), fb_text(like->numerics)));
 }
@@ -150,8 +143,10 @@ static void add_point(struct fb_figure_data *data, const struct fb_results *resu
     free(values);
 }
 
-void fb_pick_drift(struct fb_figure_data *data, const struct fb_results *results, const char *dtype)
+void fb_pick_drift(struct fb_figure_data *data)
 {
+    const struct fb_results *results = data->results;
+    const char *dtype = data->dtype;
     static const char *const tensors[] = {"dq", "dk", "dv"};
     struct slice slice = {NULL, false};
     if (!best_slice(results, dtype, &slice)) {

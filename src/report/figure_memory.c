@@ -67,9 +67,10 @@ static void add_point(struct fb_figure_data *data, size_t series, const struct f
     fb_chart_add(&data->chart, &point);
 }
 
-void fb_pick_memory(struct fb_figure_data *data, const struct fb_results *results,
-                    const char *dtype)
+void fb_pick_memory(struct fb_figure_data *data)
 {
+    const struct fb_results *results = data->results;
+    const char *dtype = data->dtype;
     const struct fb_record *best = NULL;
     size_t most = 0;
     for (size_t i = 0; i < results->record_count; i++) {

@@ -44,14 +44,13 @@ static double order_of(const struct fb_record *r)
            (double)r->hk / 1e7;
 }
 
-static void add_record(struct fb_figure_data *data, const struct fb_results *results,
-                       const struct fb_record *r)
+static void add_record(struct fb_figure_data *data, const struct fb_record *r)
 {
     char panel[160], series[FB_LABEL], tick[64];
     struct fb_point point = {.tick = tick, .x = order_of(r), .y = NAN, .low = NAN, .high = NAN};
-    fb_figure_panel(results, r, panel);
+    fb_figure_panel(data, r, panel);
     fb_label_variant(r, series);
-    tick_of(results, r, tick);
+    tick_of(data->results, r, tick);
     point.panel = fb_chart_panel(&data->chart, panel);
     point.series = fb_chart_series(&data->chart, series);
     bool failed = !strcmp(fb_text(r->verdict), "fail");
@@ -79,43 +78,42 @@ static bool fits(struct fb_figure_data *data, const struct fb_record *r)
 }
 
 /* First pass: what has a number. Second pass: what has none, in panels that have others. */
-static void add_records(struct fb_figure_data *data, const struct fb_results *results,
-                        const char *dtype, const struct fb_panels *panels, bool timed_ones,
-                        size_t *left_out)
+static void add_records(struct fb_figure_data *data, const struct fb_panels *panels,
+                        bool timed_ones, size_t *left_out)
 {
-    for (size_t i = 0; i < results->record_count; i++) {
-        const struct fb_record *r = &results->records[i];
+    for (size_t i = 0; i < data->results->record_count; i++) {
+        const struct fb_record *r = &data->results->records[i];
         char panel[160];
-        if (strcmp(fb_text(r->dtype), dtype) != 0 || fb_figure_timed(r, dtype) != timed_ones ||
-            !fb_figure_comparable(results, r) || !strcmp(fb_text(r->variant), "null") ||
-            (fb_record_done(r) && isnan(r->bwd_ms)))
+        if (strcmp(fb_text(r->dtype), data->dtype) != 0 ||
+            fb_figure_timed(r, data->dtype) != timed_ones || !fb_figure_comparable(data, r) ||
+            !strcmp(fb_text(r->variant), "null") || (fb_record_done(r) && isnan(r->bwd_ms)))
             continue;
-        fb_figure_panel(results, r, panel);
+        fb_figure_panel(data, r, panel);
         if (fb_panels_have(panels, panel) && fits(data, r))
-            add_record(data, results, r);
+            add_record(data, r);
         else
             *left_out += timed_ones;
     }
 }
 
-void fb_pick_speed(struct fb_figure_data *data, const struct fb_results *results, const char *dtype)
+void fb_pick_speed(struct fb_figure_data *data)
 {
     size_t left_out = 0;
     struct fb_panels panels;
     data->chart.categorical = true;
-    fb_figure_panels(&panels, results, dtype, fb_figure_timed);
+    fb_figure_panels(&panels, data, fb_figure_timed);
     for (size_t p = 0; p < panels.count; p++)
         fb_chart_panel(&data->chart, panels.names[p]);
-    add_records(data, results, dtype, &panels, true, &left_out);
+    add_records(data, &panels, true, &left_out);
     if (!data->chart.point_count) {
         snprintf(data->reason, sizeof data->reason, "no variant was timed");
         return;
     }
-    add_records(data, results, dtype, &panels, false, &left_out);
+    add_records(data, &panels, false, &left_out);
     data->chart.columns = panels.columns;
-    fb_figure_machine(results, data->subtitle);
+    fb_figure_machine(data);
     fb_figure_scale_rates(data);
-    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s", dtype);
+    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s", data->dtype);
     if (left_out)
         snprintf(data->remark, sizeof data->remark,
                  "%zu records left out: at most %d variants and %d panels", left_out, MOST_SERIES,

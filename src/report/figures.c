@@ -34,36 +34,52 @@ static bool standard(const struct fb_record *r)
     return !*items;
 }
 
-/* No record of this dtype was timed with standard numerics. */
-static bool only_others(const struct fb_results *results, const char *dtype)
+bool fb_figure_same_distribution(const struct fb_record *a, const struct fb_record *b)
 {
-    for (size_t i = 0; i < results->record_count; i++)
-        if (fb_figure_timed(&results->records[i], dtype) && standard(&results->records[i]))
-            return false;
-    return true;
+    const char *x = fb_text(a->recipe), *y = fb_text(b->recipe);
+    size_t length = strcspn(x, "@");
+    return length == strcspn(y, "@") && !strncmp(x, y, length);
 }
 
-bool fb_figure_comparable(const struct fb_results *results, const struct fb_record *record)
+void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results,
+                     const char *dtype)
 {
-    return standard(record) || only_others(results, fb_text(record->dtype));
-}
-
-void fb_figure_machine(const struct fb_results *results, char text[160])
-{
-    if (!results->run_count) {
-        text[0] = '\0';
-        return;
+    const struct fb_record *first = NULL;
+    memset(data, 0, sizeof *data);
+    fb_chart_init(&data->chart);
+    data->results = results;
+    data->dtype = dtype;
+    data->ceiling = NAN;
+    data->only_other_numerics = true;
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        if (strcmp(fb_text(r->dtype), dtype) != 0)
+            continue;
+        if (fb_figure_timed(r, dtype) && standard(r))
+            data->only_other_numerics = false;
+        if (!first)
+            first = r;
+        data->distributions |= !fb_figure_same_distribution(first, r);
+        data->threads |= first->threads != r->threads;
     }
-    const struct fb_run *run = &results->runs[0];
+}
+
+bool fb_figure_comparable(const struct fb_figure_data *data, const struct fb_record *record)
+{
+    return data->only_other_numerics || standard(record);
+}
+
+void fb_figure_machine(struct fb_figure_data *data)
+{
+    if (!data->results->run_count)
+        return;
+    const struct fb_run *run = &data->results->runs[0];
     const char *gpu = fb_run_get(run, "gpu_name");
-    const char *cpu = fb_run_get(run, "cpu_model");
     const char *threads = fb_run_get(run, "threads");
-    if (*gpu)
-        snprintf(text, 160, "%s", gpu);
-    else if (*threads)
-        snprintf(text, 160, "%.100s, %.20s threads", cpu, threads);
-    else
-        snprintf(text, 160, "%s", cpu);
+    bool name_threads = !*gpu && *threads && !data->threads;
+    snprintf(data->subtitle, sizeof data->subtitle, "%.100s%s%.20s%s",
+             *gpu ? gpu : fb_run_get(run, "cpu_model"), name_threads ? ", " : "",
+             name_threads ? threads : "", name_threads ? " threads" : "");
 }
 
 void fb_figure_scale_rates(struct fb_figure_data *data)
@@ -81,42 +97,17 @@ void fb_figure_scale_rates(struct fb_figure_data *data)
     data->ceiling *= small ? 1000 : 1;
 }
 
-bool fb_figure_several_recipes(const struct fb_results *results, const char *dtype)
-{
-    const char *first = NULL;
-    for (size_t i = 0; i < results->record_count; i++) {
-        const struct fb_record *r = &results->records[i];
-        if (strcmp(fb_text(r->dtype), dtype) != 0)
-            continue;
-        if (first && strcmp(first, fb_text(r->recipe)) != 0)
-            return true;
-        first = fb_text(r->recipe);
-    }
-    return false;
-}
-
-bool fb_figure_several_threads(const struct fb_results *results, const char *dtype)
-{
-    int64_t first = FB_MISSING_INT;
-    for (size_t i = 0; i < results->record_count; i++) {
-        const struct fb_record *r = &results->records[i];
-        if (strcmp(fb_text(r->dtype), dtype) != 0 || r->threads == FB_MISSING_INT)
-            continue;
-        if (first != FB_MISSING_INT && first != r->threads)
-            return true;
-        first = r->threads;
-    }
-    return false;
-}
-
-void fb_figure_panel(const struct fb_results *results, const struct fb_record *r, char text[160])
+void fb_figure_panel(const struct fb_figure_data *data, const struct fb_record *r, char text[160])
 {
     int at = snprintf(text, 160, "%.40s, head size %lld", fb_text(r->mask), (long long)r->d);
     if (r->dv != r->d)
         at += snprintf(text + at, 160 - (size_t)at, "/%lld", (long long)r->dv);
-    if (fb_figure_several_recipes(results, fb_text(r->dtype)))
-        at += snprintf(text + at, 160 - (size_t)at, ", %.40s", fb_text(r->recipe));
-    if (fb_figure_several_threads(results, fb_text(r->dtype)))
+    if (data->distributions) {
+        size_t length = strcspn(fb_text(r->recipe), "@");
+        at += snprintf(text + at, 160 - (size_t)at, ", %.*s", length < 40 ? (int)length : 40,
+                       fb_text(r->recipe));
+    }
+    if (data->threads)
         snprintf(text + at, 160 - (size_t)at, ", %lld threads", (long long)r->threads);
 }
 
@@ -148,17 +139,17 @@ static size_t columns_of(const struct fb_record *const *of, size_t count)
     return even ? first : count < 2 ? 1 : 2;
 }
 
-void fb_figure_panels(struct fb_panels *panels, const struct fb_results *results, const char *dtype,
+void fb_figure_panels(struct fb_panels *panels, const struct fb_figure_data *data,
                       bool (*want)(const struct fb_record *, const char *dtype))
 {
     const struct fb_record *of[FB_MOST_PANELS];
     memset(panels, 0, sizeof *panels);
-    for (size_t i = 0; i < results->record_count; i++) {
-        const struct fb_record *r = &results->records[i];
+    for (size_t i = 0; i < data->results->record_count; i++) {
+        const struct fb_record *r = &data->results->records[i];
         char name[160];
-        if (!want(r, dtype))
+        if (!want(r, data->dtype))
             continue;
-        fb_figure_panel(results, r, name);
+        fb_figure_panel(data, r, name);
         if (fb_panels_have(panels, name))
             continue;
         if (panels->count == FB_MOST_PANELS) {

@@ -12,6 +12,10 @@
 #define FB_REASON 256
 
 struct fb_figure_data {
+    const struct fb_results *results;
+    const char *dtype;           /* only records of this one are drawn */
+    bool distributions, threads; /* several in the file: panels are told apart by them */
+    bool only_other_numerics;    /* nothing was timed with standard numerics */
     struct fb_chart chart;
     char title[320];
     char subtitle[160]; /* the machine, where it matters */
@@ -23,9 +27,8 @@ struct fb_figure_data {
 
 struct fb_figure {
     const char *name;
-    const char *shows; /* one line for --help */
-    /* Picks the data out of the records with this dtype. */
-    void (*pick)(struct fb_figure_data *data, const struct fb_results *results, const char *dtype);
+    const char *shows;                         /* one line for --help */
+    void (*pick)(struct fb_figure_data *data); /* fills the chart, or the reason why not */
 };
 
 extern const struct fb_figure fb_figures[];
@@ -37,22 +40,22 @@ extern const size_t fb_figure_count;
 /* Timed, passed or not checked, and not the variant that does nothing. */
 bool fb_figure_timed(const struct fb_record *record, const char *dtype);
 
+/* Looks once at all records, for what the calls below need. */
+void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results,
+                     const char *dtype);
+
 /* May stand beside others in a figure of variants: standard numerics, unless none was timed with
  * these. */
-bool fb_figure_comparable(const struct fb_results *results, const struct fb_record *record);
+bool fb_figure_comparable(const struct fb_figure_data *data, const struct fb_record *record);
 
-/* "Intel Xeon ..., 2 threads": the machine of the first run. */
-void fb_figure_machine(const struct fb_results *results, char text[160]);
+/* The subtitle: "Intel Xeon ..., 2 threads", the machine of the first run. */
+void fb_figure_machine(struct fb_figure_data *data);
 
 /* Rates in GFLOP/s while none of the chart's reaches 1 TFLOP/s; scales y, low, high, ceiling. */
 void fb_figure_scale_rates(struct fb_figure_data *data);
 
-/* Distinct texts (mask, recipe ...) or numbers of threads among the records. */
-bool fb_figure_several_recipes(const struct fb_results *results, const char *dtype);
-bool fb_figure_several_threads(const struct fb_results *results, const char *dtype);
-
-/* "causal, head size 64", and recipe and threads where they vary. */
-void fb_figure_panel(const struct fb_results *results, const struct fb_record *record,
+/* "causal, head size 64", and distribution and threads where they vary. */
+void fb_figure_panel(const struct fb_figure_data *data, const struct fb_record *record,
                      char text[160]);
 
 /* The panels of the records that `want` accepts: a row a head size, a column a mask. */
@@ -62,13 +65,16 @@ struct fb_panels {
     size_t count, columns;
     bool cut; /* there were more */
 };
-void fb_figure_panels(struct fb_panels *panels, const struct fb_results *results, const char *dtype,
+void fb_figure_panels(struct fb_panels *panels, const struct fb_figure_data *data,
                       bool (*want)(const struct fb_record *, const char *dtype));
 bool fb_panels_have(const struct fb_panels *panels, const char *name);
 
-void fb_pick_speed(struct fb_figure_data *, const struct fb_results *, const char *dtype);
-void fb_pick_memory(struct fb_figure_data *, const struct fb_results *, const char *dtype);
-void fb_pick_drift(struct fb_figure_data *, const struct fb_results *, const char *dtype);
-void fb_pick_determinism(struct fb_figure_data *, const struct fb_results *, const char *dtype);
+/* The same distribution of inputs, whatever the seed ("randn@1" and "randn@2"). */
+bool fb_figure_same_distribution(const struct fb_record *a, const struct fb_record *b);
+
+void fb_pick_speed(struct fb_figure_data *data);
+void fb_pick_memory(struct fb_figure_data *data);
+void fb_pick_drift(struct fb_figure_data *data);
+void fb_pick_determinism(struct fb_figure_data *data);
 
 #endif

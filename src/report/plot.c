@@ -151,9 +151,8 @@ static enum fb_status draw_figure(const struct fb_results *results,
     if (!data)
         return fb_fail(FB_NO_MEMORY, "out of memory for figure %s", name);
     enum fb_status status = FB_OK;
-    fb_chart_init(&data->chart);
-    data->ceiling = 0.0 / 0.0;
-    figure->pick(data, results, dtype);
+    fb_figure_begin(data, results, dtype);
+    figure->pick(data);
     if (*data->reason) {
         printf("%s: skipped, %s\n", name, data->reason);
     } else {
