@@ -11,10 +11,10 @@
  * fp32) elements of a load; the host looks once and chooses the kernel. Elements behind the last
  * whole load are added one a lane. Everything else takes the scalar kernel, one element a load.
  *
- * Budget: 256 threads, no shared memory, at most 54 registers (48 on sm_80 and later): five blocks an
- * SM with 32 bytes a thread under way are 40 KB, while latency times bandwidth asks for about 25 KB
- * an SM of the fastest device (4.8 TB/s, 0.7 us, 132 SMs). A row costs one 64-bit multiplication a
- * tensor and no division: blockIdx.y is batch and head.
+ * Budget: 256 threads, no shared memory, at most 54 registers (48 on sm_80 and later): five blocks
+ * an SM with 32 bytes a thread under way are 40 KB, while latency times bandwidth asks for about 25
+ * KB an SM of the fastest device (4.8 TB/s, 0.7 us, 132 SMs). A row costs one 64-bit multiplication
+ * a tensor and no division: blockIdx.y is batch and head.
  *
  * Deterministic: which lane adds which element, and in what order, depends on d and the kernel
  * chosen alone; nothing is atomic. A sum is at most 9 products deep in a lane, then 5 additions.
