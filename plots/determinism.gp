@@ -7,8 +7,8 @@ NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
 NAME_MOST = 0
 do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
-stats $TICKS using (NAME_MOST = (strlen(strcol(2)) > NAME_MOST) ? strlen(strcol(2)) : NAME_MOST, 0) \
-    nooutput
+longer(a, b) = (a > b) ? a : b
+stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
 LEFT = 24 + 7.6 * NAME_MOST
 PANEL_WIDTH = 430
 PANEL_HEIGHT = 30 * BARS_MOST + 10
@@ -24,6 +24,7 @@ SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
+words(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
 array SHADE[2]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
@@ -69,7 +70,7 @@ do for [p = 1:NP] {
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 2:(-$1):(low(0)):(high(0)) with xerrorbars pt -1 lc rgb INK notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
-             using (high(0)):(-$1):(sprintf(SHOWN . "%s   %s", $2, cut(0) ? " →" : "", strcol(6))) \
+             using (high(0)):(-$1):(words(0)) \
              with labels left offset 0.8, 0 font fs(8.5) textcolor rgb INK notitle
 }
 unset multiplot

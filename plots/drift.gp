@@ -61,7 +61,8 @@ do for [p = 1:NP] {
     plot $TICKS index (p - 1) using 1:(LOW / 100):xtic(2) with points notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 1:($2 > 0 ? $2 : NaN):(low(0)):(high(0)) \
-             with yerrorlines lw (1.5 + 2.0 * (NS - s) / NS) ps (0.8 + 0.7 * (NS - s) / NS) pt point(s) lc rgb color(s) notitle, \
+             with yerrorlines lw (1.5 + 2.0 * (NS - s) / NS) ps (0.8 + 0.7 * (NS - s) / NS) \
+             pt point(s) lc rgb color(s) notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 1:($2 > 0 ? NaN : FLOOR) with points pt 10 ps 1.2 lc rgb color(s) notitle
 }
