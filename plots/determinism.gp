@@ -24,7 +24,7 @@ SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
-words(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
+caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
 array SHADE[2]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
@@ -70,7 +70,7 @@ do for [p = 1:NP] {
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using 2:(-$1):(low(0)):(high(0)) with xerrorbars pt -1 lc rgb INK notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
-             using (high(0)):(-$1):(words(0)) \
+             using (high(0)):(-$1):(caption(0)) \
              with labels left offset 0.8, 0 font fs(8.5) textcolor rgb INK notitle
 }
 unset multiplot

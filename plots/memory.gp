@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # memory.gp: bytes beyond inputs and outputs against sequence length, on log axes: a materialised
 # variant climbs with slope 2, the others with slope 1. The last series is the measure: o, lse and
-# delta. No bytes at all are drawn hollow at the bottom. Lines drawn first are wider, so that those which
-# lie on each other stay visible.
+# delta. No bytes at all are drawn hollow at the bottom. Lines drawn first are wider, so that those
+# which lie on each other stay visible.
 
 WIDTH = 820
 HEIGHT = 550

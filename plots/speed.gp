@@ -30,7 +30,7 @@ place(x, s) = x + (s - 1 - (NS - 1) / 2.0) * bw
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
-words(dummy) = sprintf(SHOWN, column(2)) . (cut(0) ? " →" : "")
+caption(dummy) = sprintf(SHOWN, column(2)) . (cut(0) ? " →" : "")
 missing(dummy) = strcol(6) ne "ok" && strcol(6) ne "absent"
 roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 9.5
 
@@ -80,7 +80,7 @@ do for [p = 1:NP] {
              using (place($1, s)):2:(low(0)):(high(0)):(bw * 0.94) \
              with boxerrorbars lc rgb color(s) notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
-             using (place($1, s)):(roomy ? high(0) : NaN):(words(0)) \
+             using (place($1, s)):(roomy ? high(0) : NaN):(caption(0)) \
              with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb INK \
              notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
