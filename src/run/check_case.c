@@ -57,6 +57,7 @@ static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_
     to->norm_ratio = m->norm_ratio;
     to->nonfinite = m->nonfinite;
     to->bound_ratio = m->bound_ratio;
+    to->noise_ratio = m->noise_ratio;
     if (m->worst[0] >= 0)
         FB_TRY(fb_text_set(&to->worst, "[%lld,%lld,%lld,%lld]", (long long)m->worst[0],
                            (long long)m->worst[1], (long long)m->worst[2],
@@ -88,6 +89,7 @@ static enum fb_status judge(struct fb_bench *bench, struct findings *findings)
     FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
                             bench->record.bn, &bench->buffers.args, &judgement));
     FB_TRY(store_judgement(bench, &judgement, findings));
+    FB_TRY(fb_text_set(&bench->record.remark, "%s", judgement.remark));
     return fb_text_set(&bench->record.checked, "%s", fb_judge_coverage(bench->shared->judge));
 }
 

@@ -102,6 +102,8 @@ static void print_row(struct fb_check_report *report, const struct fb_record *re
         printf("  %s", record->numerics);
     if (*fb_text(record->reason))
         printf("  %s", record->reason);
+    if (*fb_text(record->remark))
+        printf("  (%s)", record->remark);
     putchar('\n');
     fflush(stdout);
 }

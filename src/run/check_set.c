@@ -30,7 +30,7 @@ static const struct {
     {"b=1,h=2,nq=200,nk=333,d=64,causal,dtype=fp32", "randn@2"},
     {"b=1,h=2,nq=333,nk=200,d=64,causal,dtype=bf16", "randn@2"},
     {"b=1,h=6,hk=2,n=300,d=40,dtype=fp16", "randn@3"},
-    {"b=2,h=4,hk=1,n=129,d=80,dv=96,causal-topleft,dtype=fp32", "randn@3"},
+    {"b=2,h=4,hk=1,n=129,d=80,dv=96,mask=causal-topleft,dtype=fp32", "randn@3"},
     {"b=2,h=3,n=1,d=16,causal,dtype=fp16", "randn@4"},
     {"b=1,h=1,nq=256,nk=3,d=32,causal,dtype=fp32", "randn@4"},
 };
