@@ -103,7 +103,8 @@ static int run_command(const struct command *command, int argc, char **argv)
         exit_status = exit_of(status);
     }
     if (fflush(stdout) || ferror(stdout)) {
-        fputs("flashback: cannot write to standard output\n", stderr);
+        if (status == FB_OK) /* else the command has said so */
+            fputs("flashback: cannot write to standard output\n", stderr);
         exit_status = FB_EXIT_IO;
     }
     return exit_status;

@@ -11,6 +11,7 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
+#include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
 #include "measure/inputs.h"
 #include "measure/machine.h"
 #include "run/bench.h"
@@ -56,6 +57,8 @@ static enum fb_status make_bench(struct work *work, size_t index)
     fb_case_free(&one);
     FB_TRY(status);
     bench->record.threads = work->shared.threads;
+    if (!strcmp(bench->variant->backend, "cpu"))
+        FB_TRY(fb_text_set(&bench->record.isa, "%s", fb_cpu_isa_name()));
     return stamp(&bench->record);
 }
 

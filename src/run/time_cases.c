@@ -67,7 +67,7 @@ static enum fb_status store_phases(struct fb_record *r, const struct fb_phases *
     size_t used = 0;
     for (int i = 0; i < phases->count && phases->calls; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.4g", i ? ";" : "",
-                                 phases->name[i], phases->seconds[i] * 1e3 / phases->calls);
+                                 phases->name[i], 1e3 * fb_phases_median(phases, i));
     return fb_text_set(&r->phases, "%s", text);
 }
 

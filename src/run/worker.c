@@ -2,6 +2,7 @@
 #include "run/worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,6 +36,9 @@ enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
 enum fb_status fb_worker_serve(void)
 {
     struct fb_worker worker;
+    /* Larger blocks come from and go back to the system, so that the peak of one case does not
+     * hide in what the heap kept of the case before. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 16);
     FB_TRY(open_worker(&worker));
     for (;;) {
         struct fb_group group;
