@@ -9,8 +9,6 @@
 #include "kernels/cpu/blas.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #ifdef HAVE_CBLAS
 #include <cblas.h>
@@ -71,21 +69,4 @@ const char *fb_cpu_blas_name(void)
         return "cblas";
     snprintf(name, sizeof name, "openblas %s", openblas_get_corename());
     return name;
-}
-
-const char *fb_cpu_blas_coretype(void)
-{
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-    static const char *const outdated[] = {"Prescott", "Core2", "Nehalem"};
-    if (!openblas_get_corename || getenv("OPENBLAS_CORETYPE"))
-        return NULL;
-    const char *core = openblas_get_corename();
-    for (size_t i = 0; i < sizeof outdated / sizeof *outdated; i++)
-        if (strcmp(core, outdated[i]) == 0) {
-            if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-                return "SkylakeX";
-            return __builtin_cpu_supports("avx2") ? "Haswell" : NULL;
-        }
-#endif
-    return NULL;
 }

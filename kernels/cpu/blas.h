@@ -36,9 +36,4 @@ int fb_cpu_blas_threads(int threads);
  * kernels for SSE3 ("Prescott"), a fifth of the speed. */
 const char *fb_cpu_blas_name(void);
 
-/* The value of OPENBLAS_CORETYPE that suits this processor better than what OpenBLAS chose, or
- * NULL if nothing is to be gained. OpenBLAS reads it when the program starts: set it before exec.
- */
-const char *fb_cpu_blas_coretype(void);
-
 #endif

@@ -14,9 +14,9 @@
  *                 the policy adds the dQ tile
  *         store dK, dV
  *
- * What differs from the GPU original: a key tile is large (up to 512 rows) because here it lives in
- * L2, not in registers: the dQ tile is then added to memory once in 512 keys, which is what makes
- * an addition by compare-and-swap affordable (at d = 64: 64 x 64 / 2 swaps of 20 cycles = 41k
+ * What differs from the GPU original: a key tile is large (up to 1024 rows) because here it lives
+ * in L2, not in registers: the dQ tile is then added to memory once in so many keys, which is what
+ * makes an addition by compare-and-swap affordable (at d = 64: 64 x 64 / 2 swaps of 20 cycles = 41k
  * cycles for 64 x 512 x 640 / 64 = 328k cycles of FMAs). Loops run over 64 of its keys at a time.
  *
  * L2 budget, d = 128, 512 keys: K, K^T, V^T, dK, dV at 256 KiB each = 1.25 MiB, and Q, dO, dQ at
@@ -60,7 +60,7 @@ int64_t fb_cpu_kv_tile(const struct fb_cpu_job *job)
         return 128; /* a study of accumulators wants many roundings, not speed */
     const int64_t wanted = job->b * job->hk >= 8 ? 4 : 8; /* tiles a head, for balance */
     const int64_t width = fb_cpu_width(fb_cpu_max(job->d, job->dv));
-    int64_t tile = width > 128 ? 256 : 512;
+    int64_t tile = width > 128 ? 256 : width > 64 ? 512 : 1024;
     while (tile > 32 && job->nk < wanted * tile)
         tile /= 2;
     return tile;
