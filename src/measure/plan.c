@@ -41,7 +41,7 @@ enum fb_status fb_plan_make(struct fb_plan *plan, const struct fb_problem *probl
     plan->total = plan->inputs + plan->forward + plan->outputs;
     if (__builtin_add_overflow(plan->total, plan->saved, &plan->total) ||
         __builtin_add_overflow(plan->total, plan->workspace, &plan->total))
-        return fb_fail(FB_REFUSED, "needs more than %.0f GiB", UINT64_MAX / GIB);
+        return fb_fail(FB_REFUSED, "needs more than %.0f GiB", (double)UINT64_MAX / GIB);
     return FB_OK;
 }
 
