@@ -148,16 +148,23 @@ rm -f "$scratch"/long.*5 "$scratch"/long.jsonl
 "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -s "n=16 24 32 40 48 56 64" \
     -o "$scratch/long.h5" 2>/dev/null &
 pid=$!
-sleep 1.2
+for i in $(seq 300); do # until something is there to be lost
+    [ "$(grep -c '"case"' "$scratch/long.jsonl" 2>/dev/null)" -ge 2 ] 2>/dev/null && break
+    sleep 0.1
+done
 kill -KILL $pid
 wait $pid 2>/dev/null
 set +m
 before=$(grep -c '"case"' "$scratch/long.jsonl")
+ok $((before >= 2 ? 0 : 1)) "kill -9 leaves the $before records that were finished"
+grep '"case"' "$scratch/long.jsonl" | head -n "$before" >"$scratch/kept"
 sleep 0.3
 ! pgrep -P $pid >/dev/null
 ok $? "a killed supervisor takes its worker with it"
 expect 0 "" "--resume after kill -9" "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 \
     -s "n=16 24 32 40 48 56 64" -o "$scratch/long.h5" --resume
+grep '"case"' "$scratch/long.jsonl" | head -n "$before" | cmp -s - "$scratch/kept"
+ok $? "... as they were"
 after=$(grep -c '"case"' "$scratch/long.jsonl")
 ok $((after == 14 ? 0 : 1)) "... keeps $before records and completes ($after of 14)"
 tap_done

@@ -76,6 +76,7 @@ static enum fb_status hang(struct fb_context *ctx, void *state, const struct fb_
     (void)a;
     for (;;)
         pause();
+    return FB_OK;
 }
 
 static enum fb_status leave(struct fb_context *ctx, void *state, const struct fb_args *a)
@@ -124,6 +125,21 @@ static enum fb_status drift(struct fb_context *ctx, void *state, const struct fb
     return status;
 }
 
+/* Right the first time; afterwards it returns at once and lives on what is there. */
+static enum fb_status lazy(struct fb_context *ctx, void *state, const struct fb_args *a)
+{
+    static int calls;
+    return calls++ ? FB_OK : one_backward(ctx, state, a);
+}
+
+/* Far past the guards: the heap's own words go, and the harness dies later, in the next free. */
+static enum fb_status tear_heap(struct fb_context *ctx, void *state, const struct fb_args *a)
+{
+    memset((char *)a->workspace - 4096, 0x5a, 3000);
+    memset((char *)a->workspace + 64 + 300, 0x5a, 4096);
+    return one_backward(ctx, state, a);
+}
+
 #define VARIANT(id, text, fwd, bwd)                                                                \
     static const struct fb_variant id = {.abi_version = FB_ABI_VERSION,                            \
                                          .struct_size = sizeof(struct fb_variant),                 \
@@ -145,14 +161,16 @@ VARIANT(bad_guard, "bad-guard", one_forward, scribble);
 VARIANT(bad_input, "bad-input", one_forward, touch_input);
 VARIANT(bad_forget, "bad-forget", one_forward, forget);
 VARIANT(bad_drift, "bad-drift", one_forward, drift);
+VARIANT(bad_lazy, "bad-lazy", one_forward, lazy);
+VARIANT(bad_heap, "bad-heap", one_forward, tear_heap);
 VARIANT(good_last, "good-last", one_forward, one_backward);
 
 static const struct fb_variant *const table[] = {&good,       &bad_crash, &bad_hang,  &bad_exit,
                                                  &bad_device, &bad_guard, &bad_input, &bad_forget,
-                                                 &bad_drift,  &good_last, NULL};
+                                                 &bad_drift,  &bad_lazy,   &bad_heap,  &good_last, NULL};
 const struct fb_variant *const *const fb_registry_tables[] = {table, NULL};
 
-enum { VARIANTS = 10 };
+enum { VARIANTS = 12 };
 
 /* ---- Running them -------------------------------------------------------------------------------
  */
@@ -212,7 +230,7 @@ static void expect(const struct seen *seen, size_t i, const char *verdict, const
 
 static void test_all(bool timed)
 {
-    static const size_t todo[VARIANTS + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    static const size_t todo[VARIANTS + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     struct seen seen;
     int signal;
     make_cases(&seen);
@@ -224,12 +242,15 @@ static void test_all(bool timed)
     expect(&seen, 2, "crashed", "deadline of 1 s in forward");
     expect(&seen, 3, "crashed", "exited with status 3 in backward");
     expect(&seen, 4, "crashed", "the device is on fire");
-    expect(&seen, 5, "fail", "dv");
-    expect(&seen, 6, "fail", "k");
-    expect(&seen, 7, "fail", "dv");
+    expect(&seen, 5, "fail", "guard after dv");
+    expect(&seen, 6, "fail", "k was changed");
+    expect(&seen, 7, "fail", "dv was not written");
     expect(&seen, 8, "fail", "dq is declared deterministic");
-    expect(&seen, 9, "pass", "");
-    expect(&seen, 10, "refused", "only dtype=fp32");
+    expect(&seen, 9, "fail", "was not written");
+    tap_ok(seen.records[10] == 1 && strcmp(seen.verdict[10], "pass"),
+           "a torn heap does not pass: %s, %s", seen.verdict[10], seen.reason[10]);
+    expect(&seen, 11, "pass", "");
+    expect(&seen, 12, "refused", "only dtype=fp32");
     for (int i = 0; i <= VARIANTS; i++)
         fb_case_free(&seen.cases[i]);
 }

@@ -29,28 +29,37 @@ void fb_cpu_dq_layout(struct fb_cpu_arena *arena, const struct fb_cpu_job *job, 
 {
     const int64_t count = copies * elements(job);
     const bool cells = job->acc_dq != FB_CPU_ACC_FP32;
-    *dq = (struct fb_cpu_dq){.job = job, .copies = copies};
+    *dq = (struct fb_cpu_dq){.job = job, .copies = copies, .ops = fb_cpu_ops()};
     dq->slots = fb_cpu_slots(job, query_tiles(job));
     dq->sums = cells ? NULL : fb_cpu_take_floats(arena, count);
     dq->cells = cells ? fb_cpu_take(arena, count, sizeof *dq->cells) : NULL;
     dq->tiles = fb_cpu_take_floats(arena, dq->slots * FB_CPU_QUERY_TILE * fb_cpu_width(job->d));
 }
 
-/* A share of the memory for each thread that will run: pages are touched in parallel. */
-static void clear_share(void *argument, int slot)
+static void clear_share(const struct fb_cpu_dq *dq, int64_t share)
 {
-    const struct fb_cpu_dq *dq = argument;
     const int64_t count = dq->copies * elements(dq->job);
-    const int64_t begin = count * slot / dq->slots, end = count * (slot + 1) / dq->slots;
+    const int64_t begin = count * share / dq->slots, end = count * (share + 1) / dq->slots;
     if (dq->sums)
         memset(dq->sums + begin, 0, (size_t)(end - begin) * sizeof *dq->sums);
     else
         memset(dq->cells + begin, 0, (size_t)(end - begin) * sizeof *dq->cells);
 }
 
+/* As many shares as threads were asked for, by ticket: fewer threads may come. */
+static void clear_work(void *argument, int slot)
+{
+    struct pass *pass = argument;
+    (void)slot;
+    for (int64_t share; (share = fb_cpu_ticket(&pass->tickets)) >= 0;)
+        clear_share(pass->dq, share);
+}
+
 void fb_cpu_dq_clear(const struct fb_cpu_dq *dq)
 {
-    fb_cpu_parallel(dq->slots, clear_share, (void *)dq);
+    struct pass pass = {.dq = dq, .ops = dq->ops};
+    fb_cpu_tickets_init(&pass.tickets, dq->slots);
+    fb_cpu_parallel(dq->slots, clear_work, &pass);
 }
 
 int64_t fb_cpu_dq_at(const struct fb_cpu_dq *dq, int64_t copy, const struct fb_cpu_dq_tile *tile)
@@ -63,10 +72,22 @@ void fb_cpu_dq_add(const struct fb_cpu_dq *dq, int64_t copy, const struct fb_cpu
 {
     const int64_t at = fb_cpu_dq_at(dq, copy, tile), d = dq->job->d;
     if (dq->sums)
-        fb_cpu_ops()->add(dq->sums + at, d, tile->sum, tile->ld, tile->rows, d);
+        dq->ops->add(dq->sums + at, d, tile->sum, tile->ld, tile->rows, d);
     else
         fb_cpu_acc_add(dq->job->acc_dq, dq->cells + at, tile->sum, tile->ld, tile->rows, d,
                        (uint64_t)at, (uint64_t)tile->key_tile);
+}
+
+/* Adds a cell's value to another's. fp64 and compensated sums hold more than a float: what is left
+ * of the value is added too, so that folding is no rounding of its own. */
+static void fold_cell(enum fb_cpu_acc acc, union fb_cpu_cell *to, union fb_cpu_cell from,
+                      uint32_t random)
+{
+    const double value = fb_cpu_acc_value(acc, from);
+    const float most = (float)value, rest = (float)(value - most);
+    *to = fb_cpu_acc_sum(acc, *to, most, random);
+    if (rest != 0)
+        *to = fb_cpu_acc_sum(acc, *to, rest, random);
 }
 
 /* Adds copies 1, 2 ... to copy 0 over elements [at, at + count). */
@@ -81,11 +102,9 @@ static void fold(const struct pass *pass, int64_t at, int64_t count)
             pass->ops->add(dq->sums + at, count, dq->sums + from, count, 1, count);
             continue;
         }
-        for (int64_t i = 0; i < count; i++) {
-            const float x = (float)fb_cpu_acc_value(job->acc_dq, dq->cells[from + i]);
-            const uint32_t random = fb_cpu_acc_random((uint64_t)(at + i), steps + (uint64_t)copy);
-            dq->cells[at + i] = fb_cpu_acc_sum(job->acc_dq, dq->cells[at + i], x, random);
-        }
+        for (int64_t i = 0; i < count; i++)
+            fold_cell(job->acc_dq, &dq->cells[at + i], dq->cells[from + i],
+                      fb_cpu_acc_random((uint64_t)(at + i), steps + (uint64_t)copy));
     }
 }
 
@@ -115,7 +134,7 @@ static void store_work(void *argument, int slot)
 
 void fb_cpu_dq_store(const struct fb_cpu_dq *dq)
 {
-    struct pass pass = {.dq = dq, .ops = fb_cpu_ops()};
+    struct pass pass = {.dq = dq, .ops = dq->ops};
     fb_cpu_tickets_init(&pass.tickets, query_tiles(dq->job));
     fb_cpu_parallel(dq->slots, store_work, &pass);
 }

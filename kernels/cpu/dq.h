@@ -16,6 +16,7 @@ struct fb_cpu_dq {
     float *sums;              /* [copies, b, h, nq, d] with an fp32 accumulator, else NULL */
     union fb_cpu_cell *cells; /* the same with any other */
     float *tiles;             /* scratch of the last pass */
+    const struct fb_cpu_ops *ops;
     int slots;
 };
 

@@ -26,21 +26,27 @@ extern const struct fb_cpu_ops fb_cpu_ops_v4;
 /* The builtins want literal names, hence one macro a level. AVX levels include that the system
  * saves the wide registers: __builtin_cpu_supports checks that too. */
 #define HAS(feature) (__builtin_cpu_supports(feature) != 0)
-
-static const struct fb_cpu_ops *level_v4(void)
-{
-#ifdef HAVE_ISA_V4
-    if (HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") && HAS("avx512vl"))
-        return &fb_cpu_ops_v4;
+/* F16C, LZCNT and MOVBE belong to the level too; clang 14 has no names for them here. */
+#if defined __clang__ || __GNUC__ < 12
+#define HAS_LEVEL_3 1
+#else
+#define HAS_LEVEL_3 HAS("x86-64-v3")
 #endif
-    return NULL;
-}
 
 static const struct fb_cpu_ops *level_v3(void)
 {
 #ifdef HAVE_ISA_V3
-    if (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))
+    if (HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2") && HAS_LEVEL_3)
         return &fb_cpu_ops_v3;
+#endif
+    return NULL;
+}
+
+static const struct fb_cpu_ops *level_v4(void)
+{
+#ifdef HAVE_ISA_V4
+    if (level_v3() && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") && HAS("avx512vl"))
+        return &fb_cpu_ops_v4;
 #endif
     return NULL;
 }

@@ -38,15 +38,7 @@ void fb_cpu_parallel(int threads, void (*body)(void *argument, int slot), void *
 int fb_cpu_threads_max(void)
 {
 #ifdef _OPENMP
-    static _Atomic int most;
-    int known = atomic_load(&most);
-    if (known == 0) {
-        int processors = omp_get_num_procs(), asked = omp_get_max_threads(), none = 0;
-        known = processors > asked ? processors : asked;
-        if (!atomic_compare_exchange_strong(&most, &none, known))
-            known = none;
-    }
-    return known;
+    return omp_get_max_threads();
 #else
     return 1;
 #endif

@@ -23,9 +23,8 @@ int64_t fb_cpu_ticket(struct fb_cpu_tickets *tickets);
 /* Runs body(argument, slot) in `threads` threads, slots 0 to threads - 1, and waits for all. */
 void fb_cpu_parallel(int threads, void (*body)(void *argument, int slot), void *argument);
 
-/* The most threads a kernel ever runs, whatever is asked for: processors this process may use, or
- * OMP_NUM_THREADS if that is more. Fixed at the first call, so that the scratch memory which
- * `sizes` plans for and the threads of a later call agree. */
+/* The most threads a kernel runs: what OpenMP is set to (OMP_NUM_THREADS, omp_set_num_threads). Set
+ * it before `sizes`: workspaces are planned for as many, and a later call never runs more. */
 int fb_cpu_threads_max(void);
 
 /* Tells the processor, and after a while the scheduler, that this thread only waits. */

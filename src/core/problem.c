@@ -185,6 +185,11 @@ static enum fb_status check_layout(const struct fb_problem *p)
 enum fb_status fb_problem_finish(struct fb_problem *problem)
 {
     FB_TRY(derive(problem));
+    if (problem->b < 0 || problem->nq < 0 || problem->nk < 0 || problem->h < 1 ||
+        problem->hk < 1 || problem->d < 1 || problem->d > 256 || problem->dv < 1 ||
+        problem->dv > 256) /* sizes that did not come as text */
+        return fb_fail(FB_USAGE, "a size is out of range: b, nq, nk >= 0, h, hk >= 1, d and dv "
+                                 "1..256");
     if (problem->hk > problem->h || problem->h % problem->hk)
         return fb_fail(FB_USAGE,
                        "h=%" PRId64 " is not a multiple of hk=%" PRId64 ": hk must divide h",

@@ -157,18 +157,28 @@ static enum fb_status write_guards(struct fb_buffers *buffers, enum fb_buffer wh
     return FB_OK;
 }
 
-enum fb_status fb_buffers_poison(struct fb_buffers *buffers, enum fb_pass pass)
+static enum fb_status poison(struct fb_buffers *buffers, enum fb_pass pass, bool workspace)
 {
     for (int i = 0; i < FB_BUFFER_COUNT; i++) {
         const struct fb_block *block = &buffers->block[i];
         if (!block->memory)
             continue;
-        if (fb_buffer_is_output(i, pass) || i == FB_BUFFER_WORKSPACE)
+        if (fb_buffer_is_output(i, pass) || (workspace && i == FB_BUFFER_WORKSPACE))
             FB_TRY(buffers->memory->fill(buffers->memory, block->data, FB_POISON_BYTE,
                                          (size_t)block->bytes));
         FB_TRY(write_guards(buffers, i));
     }
     return FB_OK;
+}
+
+enum fb_status fb_buffers_poison(struct fb_buffers *buffers, enum fb_pass pass)
+{
+    return poison(buffers, pass, true);
+}
+
+enum fb_status fb_buffers_poison_outputs(struct fb_buffers *buffers, enum fb_pass pass)
+{
+    return poison(buffers, pass, false);
 }
 
 enum fb_status fb_buffers_seal(struct fb_buffers *buffers, enum fb_pass pass)

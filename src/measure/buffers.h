@@ -121,6 +121,9 @@ void fb_buffers_free(struct fb_buffers *buffers);
  * and gaps are written afresh. */
 enum fb_status fb_buffers_poison(struct fb_buffers *buffers, enum fb_pass pass);
 
+/* The same without the workspace, which stays as the last call left it. */
+enum fb_status fb_buffers_poison_outputs(struct fb_buffers *buffers, enum fb_pass pass);
+
 /* Hashes what the pass must leave alone: the inputs, and for the backward o, lse and saved. */
 enum fb_status fb_buffers_seal(struct fb_buffers *buffers, enum fb_pass pass);
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,6 +75,20 @@ static bool read_number(const char *path, uint64_t *number)
     return found;
 }
 
+/* Bytes of the page cache that a cgroup would give back, 0 if unknown. */
+static uint64_t read_cached(const char *path, const char *key)
+{
+    char line[128];
+    uint64_t bytes = 0;
+    FILE *file = fopen(path, "r");
+    while (file && !bytes && fgets(line, sizeof line, file))
+        if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
+            bytes = strtoull(line + strlen(key), NULL, 10);
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
 /* Limit and use of the cgroup of this process as a container sees it, version 2 or 1. */
 static bool read_cgroup(uint64_t *limit, uint64_t *used)
 {
@@ -89,6 +104,10 @@ uint64_t fb_memory_available(void)
     if (!read_kilobytes("/proc/meminfo", "MemAvailable", &available))
         return 0;
     if (read_cgroup(&limit, &used)) {
+        uint64_t cached = read_cached("/sys/fs/cgroup/memory.stat", "inactive_file");
+        if (!cached)
+            cached = read_cached("/sys/fs/cgroup/memory/memory.stat", "total_inactive_file");
+        used = used > cached ? used - cached : 0;
         uint64_t left = limit > used ? limit - used : 0;
         available = left < available ? left : available;
     }

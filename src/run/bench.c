@@ -12,9 +12,11 @@ static void mark(const struct fb_bench *bench, enum fb_stage stage)
     fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, stage);
 }
 
+/* The index stays: when the harness dies on what a call left behind (a torn heap, say), that call
+ * is the suspect. */
 static void unmark(const struct fb_bench *bench)
 {
-    fb_beacon_set(bench->shared->worker->beacon, -1, FB_STAGE_REFERENCE);
+    fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, FB_STAGE_REFERENCE);
 }
 
 enum fb_status fb_bench_ask(struct fb_bench *bench)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/check_report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/json.h"
 #include "core/numerics.h"
 #include "core/status.h"
 #include "run/facts.h"
+#include "store/files.h"
 
 struct fb_check_report {
     const struct fb_check_options *options;
@@ -126,29 +125,6 @@ void fb_check_report_reference(struct fb_check_report *report, const char *group
            ratio);
 }
 
-static enum fb_status write_file(const char *path, const char *text)
-{
-    char *temporary = NULL;
-    if (asprintf(&temporary, "%s.tmp", path) < 0)
-        return fb_fail(FB_NO_MEMORY, "no memory for a file name");
-    FILE *file = fopen(temporary, "w");
-    int bad = !file || fputs(text, file) < 0 || fputc('\n', file) == EOF || fflush(file) ||
-              fsync(fileno(file));
-    int cause = errno;
-    if (file && fclose(file) && !bad) {
-        bad = 1;
-        cause = errno;
-    }
-    if (!bad && rename(temporary, path)) {
-        bad = 1;
-        cause = errno;
-    }
-    if (bad && file)
-        unlink(temporary);
-    free(temporary);
-    return bad ? fb_fail(FB_IO, "cannot write '%s': %s", path, strerror(cause)) : FB_OK;
-}
-
 enum fb_status fb_check_report_save(struct fb_check_report *report)
 {
     if (!report->options->json)
@@ -158,7 +134,7 @@ enum fb_status fb_check_report_save(struct fb_check_report *report)
     const char *text = fb_json_text(&report->json);
     if (!text)
         return fb_fail(FB_NO_MEMORY, "no memory for the report");
-    return write_file(report->options->json, text);
+    return fb_file_write(report->options->json, text, strlen(text));
 }
 
 void fb_check_report_close(struct fb_check_report *report)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/paths.h"
 #include "core/registry.h"
 #include "core/status.h"
@@ -80,7 +81,7 @@ static enum fb_status choose_variants(struct fb_check_set *set, const struct fb_
     if (o->variant_count)
         return use_named(set, o);
     for (int i = 0; (variant = fb_registry_at(i)); i++)
-        if (!fb_variant_is_trap(variant) && variant->properties.gemms)
+        if (!fb_variant_is_trap(variant) && strcmp(variant->name, "null"))
             set->variants[set->variant_count++] = variant->name;
     return FB_OK;
 }
@@ -114,8 +115,10 @@ static enum fb_status add_default(struct fb_check_set *set, const struct fb_chec
         FB_TRY(add_problem(set, default_set[i].problem, o->numerics,
                            o->recipe ? o->recipe : default_set[i].recipe));
     snprintf(path, sizeof path, "%s/tests/golden/handed.h5", fb_datadir());
-    if (access(path, R_OK))
+    if (access(path, R_OK)) {
+        fb_log_note("no golden data at %s: checked without", path);
         return FB_OK;
+    }
     return fb_golden_cases(path, set->variants, set->variant_count, &set->cases, &set->count);
 }
 
@@ -123,6 +126,9 @@ enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check
 {
     enum fb_status status;
     memset(set, 0, sizeof *set);
+    if ((*o->numerics || o->recipe) && (o->experiment || o->golden))
+        return fb_fail(FB_USAGE, "check: --numerics and --recipe go with --problem or the default "
+                                 "set, not with EXPERIMENT or --golden");
     FB_TRY_OUT(choose_variants(set, o));
     if (o->experiment)
         FB_TRY_OUT(add_experiment(set, o));

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
+#include "measure/blas.h"
 #include "measure/machine.h"
 
 static enum fb_status add_machine(struct fb_run *facts)
@@ -19,6 +20,9 @@ static enum fb_status add_machine(struct fb_run *facts)
     for (size_t i = 0; i < machine.count; i++)
         FB_TRY(fb_run_set(facts, machine.fact[i].key, "%s", machine.fact[i].value));
     fb_results_library_version(library);
+    fb_blas_choose_core(); /* the workers', which is what is measured */
+    if (getenv("OPENBLAS_CORETYPE"))
+        FB_TRY(fb_run_set(facts, "blas_core", "%s", getenv("OPENBLAS_CORETYPE")));
     FB_TRY(fb_run_set(facts, "isa", "%s", fb_cpu_isa_name()));
     FB_TRY(fb_run_set(facts, "warning", "%s", machine.warning));
     return fb_run_set(facts, "hdf5_version", "%s", library);

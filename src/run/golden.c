@@ -72,6 +72,7 @@ enum fb_status fb_golden_copy_inputs(const struct fb_golden_case *one, const str
     copy_tensor(&one->args.k, &args->k);
     copy_tensor(&one->args.v, &args->v);
     copy_tensor(&one->args.dout, &args->dout);
+    copy_tensor(&one->args.dlse, &args->dlse);
     copy_tensor(&one->args.bias, &args->bias);
     copy_tensor(&one->args.sink, &args->sink);
     copy_tensor(&one->args.alibi, &args->alibi);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "core/numerics.h"
 #include "core/problem.h"
@@ -147,6 +150,9 @@ enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *gr
     enum fb_status status;
     FB_TRY(fb_problem_parse(&work.shared.problem, group->problem));
     work.shared.threads = group->threads ? group->threads : fb_machine_cpus();
+#ifdef _OPENMP
+    omp_set_num_threads(work.shared.threads); /* variants plan their workspace for as many */
+#endif
     work.benches = calloc(group->count, sizeof *work.benches);
     work.timeable = calloc(group->count, sizeof *work.timeable);
     if (!work.benches || !work.timeable) {

@@ -13,6 +13,7 @@
 #include "measure/plausible.h"
 #include "measure/stats.h"
 #include "measure/timer.h"
+#include "reference/cost.h"
 #include "run/bench.h"
 
 /* ---- What the process measures once ------------------------------------------------------------- */
@@ -128,9 +129,11 @@ static enum fb_status flag_implausible(struct fb_bench *bench, const struct fb_c
 {
     struct fb_record *r = &bench->record;
     char text[FB_PLAUSIBLE_TEXT] = "";
-    const struct fb_plausibility limit = {.flops = r->bwd_flops,
-                                          .gemm_gflops = ceilings->gemm_gflops};
-    if (bench->variant->properties.gemms)
+    const int gemms = bench->variant->properties.gemms;
+    const struct fb_plausibility limit = {
+        .flops = fb_cost_executed(&bench->shared->problem, gemms < 5 ? gemms : 5),
+        .gemm_gflops = ceilings->gemm_gflops};
+    if (gemms)
         fb_plausible(text, r->bwd_ms * 1e-3, &limit);
     return *text ? fb_text_set(&r->reason, "%s%s%s", fb_text(r->reason),
                                r->reason && *r->reason ? "; " : "", text)
@@ -206,6 +209,8 @@ static enum fb_status sample_open(struct fb_bench *const *benches, size_t count)
     FB_TRY_OUT(make_sampling(measure, &sampling));
     FB_TRY_OUT(get_ceilings(benches[0]->shared->threads, &ceilings));
     FB_TRY_OUT(fb_sample(&timer, &sampling, backward, (int)count));
+    for (size_t i = 0; i < count; i++)
+        benches[i]->host.phases = NULL; /* the forward's are not asked for */
     if (measure->forward)
         FB_TRY_OUT(fb_sample(&timer, &sampling, forward, (int)count));
     for (size_t i = 0; i < count; i++)

@@ -124,6 +124,9 @@ static enum fb_status settle(struct fb_journal *journal, const struct fb_journal
     if (mode == FB_JOURNAL_CREATE && scan->results.record_count)
         return fb_fail(FB_USAGE, "%s holds %zu records: pass --resume, or choose another -o",
                        journal->path, scan->results.record_count);
+    if (mode == FB_JOURNAL_CREATE && scan->good < length && !scan->torn_tail)
+        return fb_fail(FB_CORRUPT, "%s, but intact lines follow: mend or move the file",
+                       scan->results.damage);
     if (mode == FB_JOURNAL_RESUME) {
         FB_TRY(same_grid(&scan->results, run, journal->path));
         if (scan->good < length && !scan->torn_tail)
