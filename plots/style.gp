@@ -37,7 +37,17 @@ COLOR[5] = 0x009E73
 COLOR[6] = 0xCC79A7
 COLOR[7] = 0xE69F00
 COLOR[8] = 0xF0E442
-color(s) = COLOR[(NS == 1) ? 3 : (int(s) - 1) % 8 + 1]
+# A variant keeps its colour in every figure, by its idea, as long as no two series share one (the
+# same idea on two backends, accumulators of one variant): then colours go by order.
+idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(n, "atomic") ? 3 : \
+    strstrt(n, "split") ? 4 : strstrt(n, "ordered") ? 5 : strstrt(n, "partials") ? 6 : \
+    strstrt(n, "-ml") ? 7 : 0
+BY_IDEA = 1
+do for [i = 1:NS] { do for [j = i + 1:NS] {
+    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+} }
+slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
+color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
 array POINT[8]
 POINT[1] = 4
 POINT[2] = 7

@@ -198,9 +198,12 @@ static void add_load(struct fb_machine_facts *facts)
         add(facts, "load_1min", "%.2f", load[0]);
     else
         add(facts, "load_1min", "%s", "");
-    if (known && load[0] > 0.3 * cpus && !*facts->warning)
-        snprintf(facts->warning, sizeof facts->warning,
-                 "the machine is busy (load %.2f on %d processors)", load[0], cpus);
+    if (known && load[0] > 0.3 * cpus) {
+        size_t used = strlen(facts->warning);
+        snprintf(facts->warning + used, sizeof facts->warning - used,
+                 "%sthe machine is busy (load %.2f on %d processors)", used ? "; " : "", load[0],
+                 cpus);
+    }
 }
 
 /* OpenBLAS ends its configuration with the core; that has a fact of its own, since the workers may

@@ -54,30 +54,16 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
     fb_label_variant(r, label);
     fb_sheet_row(sheet, group->label);
     fb_sheet_text(sheet, "%s", label);
-    if (hashed(r)) {
-        fb_sheet_text(sheet, "%lld", (long long)r->det_runs);
-        fb_sheet_real(sheet, "%.0f", r->det_equal < 0 ? NAN : (double)r->det_equal);
-        fb_sheet_text(sheet, "%s", yes_no(r->tensor.dq.deterministic));
-        fb_sheet_text(sheet, "%s", yes_no(r->tensor.dk.deterministic));
-        fb_sheet_text(sheet, "%s", yes_no(r->tensor.dv.deterministic));
-        put_claim(sheet, r);
-        fb_sheet_text(sheet, "%s", *fb_text(r->det_level) ? r->det_level : "-");
-        fb_sheet_text(sheet, "%s", yes_no(r->batch_invariant));
-    } else {
-        for (int i = 0; i < 8; i++)
-            fb_sheet_real(sheet, "", NAN);
-    }
+    fb_sheet_text(sheet, "%lld", (long long)r->det_runs);
+    fb_sheet_real(sheet, "%.0f", r->det_equal < 0 ? NAN : (double)r->det_equal);
+    fb_sheet_text(sheet, "%s", yes_no(r->tensor.dq.deterministic));
+    fb_sheet_text(sheet, "%s", yes_no(r->tensor.dk.deterministic));
+    fb_sheet_text(sheet, "%s", yes_no(r->tensor.dv.deterministic));
+    put_claim(sheet, r);
+    fb_sheet_text(sheet, "%s", *fb_text(r->det_level) ? r->det_level : "-");
     fb_sheet_four(sheet, r->bwd_ms);
     fb_sheet_real(sheet, "%+.0f%%", 100 * (r->bwd_ms / free_ms(group) - 1));
     fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_text(r->status));
-}
-
-static bool any_hashed(const struct fb_group_view *group)
-{
-    for (size_t i = 0; i < group->count; i++)
-        if (hashed(group->records[i]))
-            return true;
-    return false;
 }
 
 void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grouping)
@@ -91,16 +77,17 @@ void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grou
     fb_sheet_column(sheet, "<dv");
     fb_sheet_column(sheet, "<claim");
     fb_sheet_column(sheet, "<level");
-    fb_sheet_column(sheet, "<batch");
     fb_sheet_column(sheet, "ms");
     fb_sheet_column(sheet, "price");
     fb_sheet_column(sheet, "<");
     for (size_t g = 0; g < grouping->count; g++) {
         const struct fb_group_view *group = &grouping->groups[g];
-        for (size_t i = 0; i < group->count && any_hashed(group); i++)
-            put_row(sheet, group, group->records[i]);
+        for (size_t i = 0; i < group->count; i++)
+            if (hashed(group->records[i]))
+                put_row(sheet, group, group->records[i]);
     }
     if (sheet->row_count)
         fb_sheet_note(sheet, "price: time against the fastest variant that does not claim all "
-                             "three; level: D1 same launch, D2 under other load, D3 any batch");
+                             "three; level D1: the same launch on the "
+                             "same machine");
 }

@@ -21,7 +21,7 @@ struct check {
     struct fb_check_set set;
     struct fb_check_report *report;
     struct fb_tally tally;
-    size_t reference_failures;
+    size_t reference_failures, judged;
 };
 
 static enum fb_status take_record(void *user, size_t position, const struct fb_record *record)
@@ -29,6 +29,7 @@ static enum fb_status take_record(void *user, size_t position, const struct fb_r
     struct check *check = user;
     (void)position;
     fb_tally_add(&check->tally, record);
+    check->judged++;
     return fb_check_report_row(check->report, record);
 }
 
@@ -74,10 +75,12 @@ static void report_reference(void *user, const char *group, double ratio, bool p
     fb_check_report_reference(check->report, group, ratio, passed);
 }
 
-static void say_result(const struct check *check)
+static void say_result(const struct check *check, int signal)
 {
     char counts[200];
     fb_tally_print(&check->tally, counts, sizeof counts);
+    if (signal)
+        printf("interrupted after %zu of ", check->judged);
     printf("%zu cases: %s\n", check->set.count, counts);
     if (check->reference_failures)
         printf("the reference itself failed on %zu golden groups\n", check->reference_failures);
@@ -95,7 +98,7 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     if (options->golden)
         FB_TRY_OUT(fb_golden_check_reference(options->golden, report_reference, &check));
     FB_TRY_OUT(supervise(&check, &signal));
-    say_result(&check);
+    say_result(&check, signal);
     FB_TRY_OUT(fb_check_report_save(check.report));
     *exit_status = signal                      ? 128 + signal
                    : check.reference_failures ? 1
