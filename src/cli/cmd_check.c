@@ -23,7 +23,12 @@ static const char usage[] =
     "      --runs R          backward calls of the determinism test (10; default set: 3)\n"
     "      --json FILE       all rows, machine and build as JSON\n"
     "  -q, --quiet           no remarks on stderr\n"
-    "      --help            this text\n";
+    "      --help            this text\n\n"
+    "A problem is items joined by commas: n (or nq, nk) and d; b, h, hk, dv; dtype=fp32|bf16|fp16;\n"
+    "causal or mask=full|causal|causal-topleft; window=L:R; scale=, softcap=, alibi=, bias=,\n"
+    "dropout=P@SEED:OFFSET, sink, dlse, qlens=, klens=, layout=. Numerics: dkv=, dq= (fp32, bf16,\n"
+    "bf16-stochastic, bf16-truncate, fp16, fp32-kahan, bf16-kahan, fp64), ps=in|fp32, delta=, lse=,\n"
+    "round=tile|row. A wrong word is answered with the allowed ones.\n";
 
 enum { LIST = 64 };
 
