@@ -46,7 +46,8 @@ struct tensor4 {
     int64_t stride_batch, stride_head, stride_row;
 };
 
-template <class T> inline bool tensor_map_make(CUtensorMap *map, const tensor4 &t, int box_rows)
+template <class T>
+inline bool tensor_map_make(CUtensorMap *map, const tensor4 &t, int box_rows)
 {
     tensor_map_encoder encode = tensor_map_encoder_find();
     CUtensorMapDataType type =
