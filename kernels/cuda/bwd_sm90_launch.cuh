@@ -39,9 +39,7 @@ inline int bwd_section(const bwd_problem &p)
     double bytes = (double)p.q.row * C::D * 8 * (p.q.head / p.k.head);
     int units = p.q.batch * p.k.head, section = 1;
 
-    if (!C::CAUSAL)
-        return 1;
-    while (2 * section * bytes <= l2_share && section < units)
+    while (C::CAUSAL && 2 * section * bytes <= l2_share && section < units)
         section *= 2;
     return section;
 }

@@ -301,13 +301,13 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int 
     gemm_keys<C>(a.dk, gf, q_tile);
     wgmma_commit();
     wgmma_wait<1>(); /* dV and dQ */
+    if (WITH_DQ)
+        registers_pin(dq);
     mbarrier_arrive_warp(a.smem + C::DO_EMPTY + 8 * stage);
     if (WITH_S)
         issue_scores<C>(a, i + 1);
-    if (WITH_DQ) {
-        registers_pin(dq);
+    if (WITH_DQ)
         dq_send<C>(a, dq, i - S::LAG);
-    }
     wgmma_wait<WITH_S ? 1 : 0>(); /* dK */
     mbarrier_arrive_warp(a.smem + C::Q_EMPTY + 8 * stage);
 }
