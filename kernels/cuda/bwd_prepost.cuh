@@ -31,6 +31,7 @@ struct bwd_prepost_args {
     rows4 o, dout, dq;
     const float *lse; /* natural logarithm, [batch][head][nq] */
     float *lse2, *delta, *dq_acc;
+    unsigned *turns;
     int heads, nq, tiles_m;
     float scale;
 };
@@ -67,6 +68,8 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
         y[i] = in ? *(const uint4 *)(g + 2 * row * p.dout.row) : make_uint4(0, 0, 0, 0);
     }
     grid_dependents_launch();
+    if (C::ORDERED && threadIdx.x < 2)
+        p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
     float4 *acc = (float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D));
     for (int i = threadIdx.x; i < C::M * C::D / 4; i += 256)
         acc[i] = make_float4(0, 0, 0, 0);

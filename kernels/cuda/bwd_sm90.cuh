@@ -19,8 +19,9 @@
  * the first), dS (between the MMA warpgroups), dQ staging (MMA warpgroup to its writer warp).
  * Consumers arrive once a warp, so empties count 8 (dQ full: 4).
  *
- * Determinism.  dK and dV are bitwise repeatable.  dQ is not: CTAs add in any order.
- * Source of the structure: FlashAttention-3 (Shah et al. 2024) and its public kernels.
+ * Determinism.  dK and dV are bitwise repeatable.  dQ is too under DQ_ORDERED, where the writer
+ * warp takes turns through a counter a query tile and half; under DQ_ANY_ORDER it is not. Source of
+ * the structure: FlashAttention-3 (Shah et al. 2024) and its public kernels.
  */
 #ifndef FB_KERNELS_CUDA_BWD_SM90_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_CUH
@@ -41,6 +42,10 @@ __device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p)
     int tile = inside / width;
     int unit = section * p.section + inside % width;
 
+    /* A CTA waits for its turn only on CTAs launched before it: causal tiles then run backwards. */
+    if (C::ORDERED && C::CAUSAL)
+        tile = p.tiles_n - 1 - tile;
+    b.tile_n = tile;
     b.batch = unit / p.kv_heads;
     b.kv_head = unit % p.kv_heads;
     b.group = p.heads / p.kv_heads;
@@ -105,6 +110,19 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
     }
 }
 
+/*
+ * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full: the tiles
+ * before it.  Causal: the visible tiles after it, so a CTA's first query tile, on its diagonal, has
+ * rank 0 and nobody waits at the start.
+ */
+template <class C>
+__device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_block &b, int tile)
+{
+    if (!C::CAUSAL)
+        return b.tile_n;
+    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.nk - p.nq) / C::N) - b.tile_n;
+}
+
 /* One thread a warpgroup: adds its half of each dQ tile into the global accumulator. */
 template <class C>
 __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem, int w)
@@ -115,12 +133,19 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 
     for (int i = 0; i < b.steps; i++) {
         int64_t block = (int64_t)(b.batch * p.heads + head) * p.tiles_m + tile;
+        unsigned *turn = p.turns + 2 * block + w;
         mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
+        if (C::ORDERED)
+            turn_wait(turn, bwd_rank<C>(p, b, tile));
         bulk_reduce_add(p.dq_acc + block * (C::M * C::D) + w * (C::DQ_HALF / 4), half, C::DQ_HALF,
                         keep);
         bulk_commit();
         bulk_wait_read<0>();
         mbarrier_arrive(smem + C::DQ_EMPTY + 8 * w);
+        if (C::ORDERED) {
+            bulk_wait<0>(); /* the sums are in the L2, not merely read from here */
+            turn_pass(turn);
+        }
         if (++tile == p.tiles_m)
             tile = b.first, head++;
     }

@@ -25,42 +25,22 @@ namespace fb {
 enum dq_form { DQ_COLUMNS, DQ_ROWS, DQ_SWAPPED };
 
 /* The order in which one iteration issues its five products; see bwd_sm90_loop.cuh. */
-struct schedule_plain {
-    static constexpr int LAG = 0;
-    static constexpr bool NEXT_S = false, EARLY_DV = false;
+template <int LAG_, bool EARLY_DV_>
+struct schedule {
+    static constexpr int LAG = LAG_;
+    static constexpr bool EARLY_DV = EARLY_DV_;
 };
 
-struct schedule_lag {
-    static constexpr int LAG = 1;
-    static constexpr bool NEXT_S = false, EARLY_DV = false;
-};
+/* How CTAs add into dQ: in any order, or each query tile in a fixed order of key tiles. */
+enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED };
 
-struct schedule_next {
-    static constexpr int LAG = 0;
-    static constexpr bool NEXT_S = true, EARLY_DV = false;
-};
-
-struct schedule_lag_next {
-    static constexpr int LAG = 1;
-    static constexpr bool NEXT_S = true, EARLY_DV = false;
-};
-
-struct schedule_lag_early {
-    static constexpr int LAG = 1;
-    static constexpr bool NEXT_S = false, EARLY_DV = true;
-};
-
-struct schedule_all {
-    static constexpr int LAG = 1;
-    static constexpr bool NEXT_S = true, EARLY_DV = true;
-};
-
-template <class T_, int D_, int M_, bool CAUSAL_, class SCHEDULE_ = schedule_plain>
+template <class T_, int D_, int M_, bool CAUSAL_, class SCHEDULE_, dq_policy POLICY_ = DQ_ANY_ORDER>
 struct bwd_sm90_config {
     using T = T_;
     using SCHEDULE = SCHEDULE_;
     static constexpr int D = D_, M = M_, N = 128;
     static constexpr bool CAUSAL = CAUSAL_;
+    static constexpr bool ORDERED = POLICY_ == DQ_ORDERED;
     static constexpr dq_form DQ = M % 64 ? DQ_SWAPPED : D == 64 ? DQ_ROWS : DQ_COLUMNS;
     static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64; /* columns of a half's product */
     static constexpr int PANELS = D / 64;

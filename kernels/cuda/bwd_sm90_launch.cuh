@@ -24,12 +24,12 @@ struct bwd_problem {
     cudaStream_t stream;
 };
 
-/* fp32 dQ accumulator, LSE in base 2, and D, all in whole query tiles. */
+/* fp32 dQ accumulator, LSE in base 2, D, all in whole query tiles; then two counters a tile. */
 template <class C>
 inline size_t bwd_workspace_bytes(int batch, int heads, int nq)
 {
-    size_t rows = (size_t)batch * heads * ((nq + C::M - 1) / C::M) * C::M;
-    return rows * (C::D + 2) * sizeof(float);
+    size_t tiles = (size_t)batch * heads * ((nq + C::M - 1) / C::M);
+    return tiles * (C::M * (C::D + 2) * sizeof(float) + (C::ORDERED ? 2 * sizeof(unsigned) : 0));
 }
 
 template <class C>
@@ -91,6 +91,7 @@ inline cudaError_t bwd_sm90_enqueue(const bwd_problem &p)
     a.dq_acc = (float *)p.workspace;
     float *lse2 = a.dq_acc + rows * C::D, *delta = lse2 + rows;
     a.lse2 = lse2, a.delta = delta;
+    a.turns = s.turns = (unsigned *)(delta + rows);
     s.o = rows4_of(p.o), s.dout = rows4_of(p.dout), s.dq = rows4_of(p.dq);
     s.lse = p.lse, s.lse2 = lse2, s.delta = delta, s.dq_acc = a.dq_acc;
     s.heads = a.heads, s.nq = a.nq, s.tiles_m = a.tiles_m, s.scale = p.scale;

@@ -15,8 +15,8 @@
  *
  * Schedules.  LAG = 1 takes dQ of the previous iteration, so that a warpgroup never waits for the
  * other's dS of the same iteration and the two can run out of step, one's softmax under the other's
- * products.  NEXT_S issues the next S before the dump of dQ.  EARLY_DV issues dV before waiting for
- * dP, so that the dS arithmetic also has a product to hide under.
+ * products.  EARLY_DV issues dV before waiting for dP, so that the dS arithmetic also has a product
+ * to hide under.
  */
 #ifndef FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
@@ -35,6 +35,7 @@ struct bwd_sm90_args {
     CUtensorMap q, k, v, dout, dk, dv;
     const float *lse2, *delta;
     float *dq_acc;
+    unsigned *turns; /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
     int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
     int section; /* batch x key-head units launched together, key tile by key tile */
     float scale, scale_log2;
@@ -42,7 +43,7 @@ struct bwd_sm90_args {
 
 /* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of `group` heads. */
 struct bwd_block {
-    int batch, kv_head, group, key, first, span, steps;
+    int batch, kv_head, group, key, tile_n, first, span, steps;
 };
 
 /* Query tiles run upwards, then the next head of the group starts over. */
@@ -184,7 +185,6 @@ __device__ __forceinline__ void tile_store(const CUtensorMap *map, const bwd_blo
 template <class C>
 struct bwd_state {
     float dk[C::D / 2], dv[C::D / 2];
-    float s[C::M / 2];
     uint32_t smem, k_rows, v_rows, ds_lane, dq_lane, stat_lane;
     int w, query_lane, from[2], mask_below, tile;
 };
@@ -217,11 +217,11 @@ __device__ __forceinline__ void bwd_state_init(bwd_state<C> &a, const bwd_sm90_a
 
 /* Issues S of iteration i as one group. */
 template <class C>
-__device__ __forceinline__ void issue_scores(bwd_state<C> &a, int i)
+__device__ __forceinline__ void issue_scores(bwd_state<C> &a, float (&s)[C::M / 2], int i)
 {
     mbarrier_wait(a.smem + C::Q_FULL + 8 * (i & 1), i >> 1 & 1);
     wgmma_fence();
-    gemm_scores<C>(a.s, a.k_rows, a.smem + C::Q_AT + (i & 1) * C::Q_BYTES);
+    gemm_scores<C>(s, a.k_rows, a.smem + C::Q_AT + (i & 1) * C::Q_BYTES);
     wgmma_commit();
 }
 
@@ -247,31 +247,29 @@ __device__ __forceinline__ void dq_send(bwd_state<C> &a, const float (&dq)[C::DQ
     mbarrier_arrive_warp(a.smem + C::DQ_FULL + 8 * a.w);
 }
 
-/* One iteration.  FIRST and LAST of a CTA differ only in what a shifted product has no partner for.
- */
-template <class C, bool FIRST, bool LAST>
+/* One iteration.  With LAG the first one of a CTA has no dQ to compute. */
+template <class C, bool FIRST>
 __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int i)
 {
     using S = typename C::SCHEDULE;
-    constexpr bool WITH_DQ = !(S::LAG && FIRST), WITH_S = S::NEXT_S && !LAST;
+    constexpr bool WITH_DQ = !(S::LAG && FIRST);
     const int stage = i & 1, parity = i >> 1 & 1;
     const uint32_t q_tile = a.smem + C::Q_AT + stage * C::Q_BYTES;
     const uint32_t do_tile = a.smem + C::DO_AT + stage * C::Q_BYTES;
-    float dp[C::M / 2], dq[C::DQ_N / 2];
+    float s[C::M / 2], dp[C::M / 2], dq[C::DQ_N / 2];
     uint32_t pf[C::M / 4], gf[C::M / 4];
 
-    if (!S::NEXT_S)
-        issue_scores<C>(a, i);
+    issue_scores<C>(a, s, i);
     mbarrier_wait(a.smem + C::DO_FULL + 8 * stage, parity);
     wgmma_fence();
     gemm_scores<C>(dp, a.v_rows, do_tile);
     wgmma_commit();
 
     wgmma_wait<1>(); /* S */
-    registers_pin(a.s);
+    registers_pin(s);
     if (a.tile * C::M < a.mask_below)
-        scores_mask<C>(a.s, a.tile * C::M + a.query_lane, a.from);
-    scores_exp<C>(a.s, pf, a.stat_lane + C::LSE_AT + stage * C::STAT_BYTES, scale_log2);
+        scores_mask<C>(s, a.tile * C::M + a.query_lane, a.from);
+    scores_exp<C>(s, pf, a.stat_lane + C::LSE_AT + stage * C::STAT_BYTES, scale_log2);
     if (S::EARLY_DV) {
         registers_pin(pf);
         wgmma_fence();
@@ -280,7 +278,7 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int 
     }
     wgmma_wait<S::EARLY_DV ? 1 : 0>(); /* dP */
     registers_pin(dp);
-    scores_grad<C>(a.s, dp, gf, a.stat_lane + C::DELTA_AT + stage * C::STAT_BYTES);
+    scores_grad<C>(s, dp, gf, a.stat_lane + C::DELTA_AT + stage * C::STAT_BYTES);
 
     /* With LAG the other warpgroup may still read this buffer for dQ of iteration i - 2. */
     if (S::LAG)
@@ -304,38 +302,35 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int 
     if (WITH_DQ)
         registers_pin(dq);
     mbarrier_arrive_warp(a.smem + C::DO_EMPTY + 8 * stage);
-    if (WITH_S)
-        issue_scores<C>(a, i + 1);
     if (WITH_DQ)
         dq_send<C>(a, dq, i - S::LAG);
-    wgmma_wait<WITH_S ? 1 : 0>(); /* dK */
+    wgmma_wait<0>(); /* dK */
     mbarrier_arrive_warp(a.smem + C::Q_EMPTY + 8 * stage);
 }
 
-/* All iterations of a CTA; steps >= 1.  Only shifted products need the first and last apart. */
+/* All iterations of a CTA; steps >= 1. */
 template <class C>
 __device__ __forceinline__ void bwd_steps(bwd_state<C> &a, const bwd_sm90_args &p,
                                           const bwd_block &b)
 {
     using S = typename C::SCHEDULE;
+    float dq[C::DQ_N / 2];
     int i = 0;
 
-    if (S::NEXT_S)
-        issue_scores<C>(a, 0);
-    if (S::NEXT_S && b.steps == 1) {
-        bwd_step<C, true, true>(a, p.scale_log2, 0);
-        return;
+    if (S::LAG) {
+        bwd_step<C, true>(a, p.scale_log2, i++);
+        a.tile = bwd_tile_next(p, b, a.tile);
+    }
+    for (; i < b.steps; i++) {
+        bwd_step<C, false>(a, p.scale_log2, i);
+        a.tile = bwd_tile_next(p, b, a.tile);
     }
     if (S::LAG) {
-        bwd_step<C, true, false>(a, p.scale_log2, i++);
-        a.tile = bwd_tile_next(p, b, a.tile);
+        issue_dq<C>(a, dq, i - 1);
+        wgmma_wait<0>();
+        registers_pin(dq);
+        dq_send<C>(a, dq, i - 1);
     }
-    for (; i < b.steps - S::NEXT_S; i++) {
-        bwd_step<C, false, false>(a, p.scale_log2, i);
-        a.tile = bwd_tile_next(p, b, a.tile);
-    }
-    if (S::NEXT_S)
-        bwd_step<C, false, true>(a, p.scale_log2, i);
 }
 
 template <class C>
@@ -343,17 +338,10 @@ __device__ __forceinline__ void bwd_mma(const bwd_sm90_args &p, const bwd_block 
                                         int w)
 {
     bwd_state<C> a;
-    float dq[C::DQ_N / 2];
 
     bwd_state_init<C>(a, p, b, smem, w);
     if (b.steps > 0)
         bwd_steps<C>(a, p, b);
-    if (C::SCHEDULE::LAG && b.steps > 0) {
-        issue_dq<C>(a, dq, b.steps - 1);
-        wgmma_wait<0>();
-        registers_pin(dq);
-        dq_send<C>(a, dq, b.steps - 1);
-    }
     registers_pin(a.dv);
     registers_pin(a.dk);
     /* V's rows are this warpgroup's alone; K's are read by both for dQ until the barrier. */

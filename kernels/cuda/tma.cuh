@@ -88,6 +88,22 @@ __device__ __forceinline__ void bulk_wait()
     asm volatile("cp.async.bulk.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
+/* Ordered additions: spin until `turn` others are done, and tell the next one. */
+__device__ __forceinline__ void turn_wait(const unsigned *counter, unsigned turn)
+{
+    unsigned seen;
+    do
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+    while (seen != turn);
+    asm volatile("fence.proxy.async.global;" ::: "memory"); /* acquired, then the bulk reduction */
+}
+
+__device__ __forceinline__ void turn_pass(unsigned *counter)
+{
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
 /* Programmatic dependent launch: wait for the kernel before us, let the kernel after us start. */
 __device__ __forceinline__ void grid_dependency_wait()
 {

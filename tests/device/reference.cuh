@@ -10,12 +10,14 @@
 #include "check.cuh"
 
 /* One head's operands: row pointers with strides in elements. */
-template <class T> struct head_view {
+template <class T>
+struct head_view {
     T *data;
     int64_t row;
 };
 
-template <class T> struct reference_head {
+template <class T>
+struct reference_head {
     head_view<T> q, k, v, o, dout;
     float *lse;
     double *p, *ds, *delta, *dq, *dk, *dv; /* dk and dv are added to (groups of query heads) */
@@ -24,7 +26,8 @@ template <class T> struct reference_head {
 };
 
 /* P and O and LSE: one block a query row. */
-template <class T> __global__ void reference_forward(reference_head<T> h)
+template <class T>
+__global__ void reference_forward(reference_head<T> h)
 {
     __shared__ double part[256];
     int i = blockIdx.x, t = threadIdx.x;
@@ -34,7 +37,8 @@ template <class T> __global__ void reference_forward(reference_head<T> h)
     for (int j = t; j < h.nk; j += 256) {
         double s = 0;
         for (int c = 0; c < h.d; c++)
-            s += (double)(float)h.q.data[i * h.q.row + c] * (double)(float)h.k.data[j * h.k.row + c];
+            s +=
+                (double)(float)h.q.data[i * h.q.row + c] * (double)(float)h.k.data[j * h.k.row + c];
         p[j] = j < seen ? s * h.scale : -INFINITY;
         top = fmax(top, p[j]);
     }
@@ -71,7 +75,8 @@ template <class T> __global__ void reference_forward(reference_head<T> h)
     }
 }
 
-template <class T> __global__ void reference_scores(reference_head<T> h)
+template <class T>
+__global__ void reference_scores(reference_head<T> h)
 {
     int i = blockIdx.x;
     for (int j = threadIdx.x; j < h.nk; j += blockDim.x) {
@@ -84,7 +89,8 @@ template <class T> __global__ void reference_scores(reference_head<T> h)
     }
 }
 
-template <class T> __global__ void reference_dq(reference_head<T> h)
+template <class T>
+__global__ void reference_dq(reference_head<T> h)
 {
     int i = blockIdx.x, c = threadIdx.x;
     double sum = 0;
@@ -93,7 +99,8 @@ template <class T> __global__ void reference_dq(reference_head<T> h)
     h.dq[(int64_t)i * h.d + c] = sum * h.scale;
 }
 
-template <class T> __global__ void reference_dkv(reference_head<T> h)
+template <class T>
+__global__ void reference_dkv(reference_head<T> h)
 {
     int j = blockIdx.x, c = threadIdx.x;
     double k = 0, v = 0;

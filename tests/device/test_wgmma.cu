@@ -15,7 +15,8 @@ using namespace fb;
 /* A product d[64][N] = a[64][K] b[K][N]; A comes from: */
 enum source { A_K, A_MN, A_REG };
 
-template <class T> __device__ T small(int i)
+template <class T>
+__device__ T small(int i)
 {
     return (T)(float)(((i * 37 + i / 13) % 31 - 15) / 8.0f);
 }
@@ -24,7 +25,8 @@ template <class T> __device__ T small(int i)
  * Logical a[m][k] and b[k][n].  In shared memory a K-major operand is stored [mn][k], an MN-major
  * one [k][mn], in panels of 64 columns and all rows.
  */
-template <class T> __device__ void store_tile(char *tile, int rows, int row, int col, T value)
+template <class T>
+__device__ void store_tile(char *tile, int rows, int row, int col, T value)
 {
     uint32_t at = (col / 64) * rows * 128 + swizzle_offset(row, (col % 64) / 8) + (col % 8) * 2;
     *(T *)(tile + at) = value;
@@ -89,7 +91,8 @@ static double small_value(int i)
     return ((i * 37 + i / 13) % 31 - 15) / 8.0;
 }
 
-template <class T, int N, int K, int SOURCE, int B_MN> static void check_form(const char *what)
+template <class T, int N, int K, int SOURCE, int B_MN>
+static void check_form(const char *what)
 {
     static float host[64 * 128];
     double worst = 0;
@@ -114,7 +117,8 @@ template <class T, int N, int K, int SOURCE, int B_MN> static void check_form(co
     check_report(worst == 0, what, worst);
 }
 
-template <class T> static void check_type(const char *type)
+template <class T>
+static void check_type(const char *type)
 {
     printf("# %s\n", type);
     check_form<T, 64, 128, A_K, 0>("S, dP  d128 64x128: m64n64 A K-major, B K-major");
