@@ -39,6 +39,9 @@ inline int bwd_section(const bwd_problem &p)
     double bytes = (double)p.q.row * C::D * 8 * (p.q.head / p.k.head);
     int units = p.q.batch * p.k.head, section = 1;
 
+    /* A small grid must be longest first as a whole, or its last long tiles start too late. */
+    if (C::CAUSAL && units * ((p.k.row + C::N - 1) / C::N) <= 1024)
+        return units;
     while (C::CAUSAL && 2 * section * bytes <= l2_share && section < units)
         section *= 2;
     return section;
