@@ -105,8 +105,8 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
             tma_load(smem + C::DO_AT + stage * C::Q_BYTES + c * C::Q_PANEL, &p.dout, full, 64 * c,
                      row, head, b.batch, keep);
         bulk_load(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.delta + stat, C::STAT_BYTES, full);
-        if (++tile == p.tiles_m)
-            tile = b.first, head++;
+        tile = bwd_tile_next(p, b, tile);
+        head += tile == b.first;
     }
 }
 
@@ -146,8 +146,8 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
             bulk_wait<0>(); /* the sums are in the L2, not merely read from here */
             turn_pass(turn);
         }
-        if (++tile == p.tiles_m)
-            tile = b.first, head++;
+        tile = bwd_tile_next(p, b, tile);
+        head += tile == b.first;
     }
 }
 

@@ -93,21 +93,13 @@ __device__ __forceinline__ void gemm_dq(float (&acc)[C::DQ_N / 2], uint32_t ds, 
 }
 
 /*
- * Hides what a key may not see: queries before its diagonal, and everything if it is past the end
- * (its K row is zeros, its scores finite, and 0 * large would still poison dQ in fp16).  Lane
- * constants are recomputed here: this runs rarely, and registers are what the main path lacks.
+ * Hides what a key may not see: row r of the fragment sees queries from `from[r]` on.  Keys past
+ * the end are hidden too: their K rows are zeros and their scores finite, which fp16 would not
+ * survive.
  */
 template <class C>
-__device__ __forceinline__ void scores_mask(float (&s)[C::M / 2], const bwd_sm90_args &p, int key,
-                                            int query)
+__device__ __forceinline__ void scores_mask(float (&s)[C::M / 2], int query, const int (&from)[2])
 {
-    const int t = threadIdx.x % 128, l = t % 32;
-    key += 16 * (t / 32) + l / 4;
-    query += 2 * (l % 4);
-    int from[2];
-
-    for (int r = 0; r < 2; r++)
-        from[r] = key + 8 * r >= p.nk ? 0x40000000 : C::CAUSAL ? key + 8 * r + p.nq - p.nk : 0;
 #pragma unroll
     for (int i = 0; i < C::M / 2; i++)
         if (query + 8 * (i / 4) + i % 2 < from[i / 2 % 2])
@@ -198,7 +190,7 @@ template <class C>
 struct bwd_state {
     float dk[C::D / 2], dv[C::D / 2];
     uint32_t smem, k_rows, v_rows, ds_lane, dq_lane, stat_lane;
-    int w, key, mask_below, tile; /* first key of the warpgroup; see bwd_state_init() */
+    int w, query_lane, from[2], mask_below, tile;
 };
 
 template <class C>
@@ -216,7 +208,11 @@ __device__ __forceinline__ void bwd_state_init(bwd_state<C> &a, const bwd_sm90_a
                 swizzle_offset(8 * (l / 16) + l % 8, 2 * warp + l / 8 % 2);
     a.dq_lane = smem + C::DQ_AT + w * C::DQ_HALF + t * 16;
     a.stat_lane = smem + 8 * (l % 4);
-    a.key = b.key + 64 * w;
+    a.query_lane = 2 * (l % 4);
+    for (int r = 0; r < 2; r++) {
+        int key = b.key + 64 * w + 16 * warp + l / 4 + 8 * r;
+        a.from[r] = key >= p.nk ? 0x40000000 : C::CAUSAL ? key + p.nq - p.nk : 0;
+    }
     /* Query rows below this one need the mask; keys past the end need it everywhere. */
     a.mask_below = C::CAUSAL ? b.key + C::N - 1 + p.nq - p.nk : 0;
     if (b.key + C::N > p.nk)
@@ -257,7 +253,7 @@ __device__ __forceinline__ void dq_send(bwd_state<C> &a, const float (&dq)[C::DQ
 
 /* One iteration.  With LAG the first one of a CTA has no dQ to compute. */
 template <class C, bool FIRST>
-__device__ __forceinline__ void bwd_step(bwd_state<C> &a, const bwd_sm90_args &p, int i)
+__device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int i)
 {
     using S = typename C::SCHEDULE;
     constexpr bool WITH_DQ = !(S::LAG && FIRST);
@@ -275,9 +271,9 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, const bwd_sm90_args &p
 
     wgmma_wait<1>(); /* S */
     registers_pin(s);
-    if (C::CAUSAL ? a.tile * C::M < a.mask_below : a.mask_below > 0)
-        scores_mask<C>(s, p, a.key, a.tile * C::M);
-    scores_exp<C>(s, pf, a.stat_lane + C::LSE_AT + stage * C::STAT_BYTES, p.scale_log2);
+    if (a.tile * C::M < a.mask_below)
+        scores_mask<C>(s, a.tile * C::M + a.query_lane, a.from);
+    scores_exp<C>(s, pf, a.stat_lane + C::LSE_AT + stage * C::STAT_BYTES, scale_log2);
     if (S::EARLY_DV) {
         registers_pin(pf);
         wgmma_fence();
@@ -326,11 +322,11 @@ __device__ __forceinline__ void bwd_steps(bwd_state<C> &a, const bwd_sm90_args &
     int i = 0;
 
     if (S::LAG) {
-        bwd_step<C, true>(a, p, i++);
+        bwd_step<C, true>(a, p.scale_log2, i++);
         a.tile = bwd_tile_next(p, b, a.tile);
     }
     for (; i < b.steps; i++) {
-        bwd_step<C, false>(a, p, i);
+        bwd_step<C, false>(a, p.scale_log2, i);
         a.tile = bwd_tile_next(p, b, a.tile);
     }
     if (S::LAG) {
