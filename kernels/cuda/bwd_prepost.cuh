@@ -1,0 +1,149 @@
+/*
+ * The two small passes around the sm_90a backward.
+ *
+ * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e, and
+ * a zeroed dQ accumulator tile.  Rows past nq get LSE = +inf and D = 0, so P = 0 and dS = 0 for
+ * them; so does a real row that sees no key (its LSE is -inf).  Bytes: 2 D * 2 read, 4 D written a
+ * row.  Both statistics are padded to whole tiles, so a tile's part is one aligned bulk copy.
+ *
+ * Post-pass, same grid: reads an accumulator tile in register order (16 bytes a thread, coalesced),
+ * scales, converts, turns it through shared memory into rows, and writes whole 16-byte chunks.
+ *
+ * Both are memory bound; they are fully parallel and deterministic.
+ */
+#ifndef FB_KERNELS_CUDA_BWD_PREPOST_CUH
+#define FB_KERNELS_CUDA_BWD_PREPOST_CUH
+
+#include "bwd_sm90_config.cuh"
+#include "mbarrier.cuh"
+#include "tma.cuh"
+#include "warpgroup.cuh"
+
+namespace fb {
+
+/* A strided 16-bit tensor on the device; strides in elements, columns contiguous. */
+struct rows4 {
+    char *data;
+    int64_t batch, head, row;
+};
+
+struct bwd_prepost_args {
+    rows4 o, dout, dq;
+    const float *lse; /* natural logarithm, [batch][head][nq] */
+    float *lse2, *delta, *dq_acc;
+    unsigned *turns;
+    int heads, nq, tiles_m;
+    float scale;
+};
+
+template <class T>
+__device__ __forceinline__ float dot8(uint4 x, uint4 y)
+{
+    using E = elem<T>;
+    float sum = 0;
+    const uint32_t a[4] = {x.x, x.y, x.z, x.w}, b[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        sum += E::lo(a[i]) * E::lo(b[i]) + E::hi(a[i]) * E::hi(b[i]);
+    return sum;
+}
+
+template <class C>
+__global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
+{
+    constexpr int LANES = C::D / 8, ROWS = 256 / LANES, PASSES = (C::M + ROWS - 1) / ROWS;
+    const int tile = blockIdx.x, head = blockIdx.y, batch = blockIdx.z;
+    const int chunk = threadIdx.x % LANES, sub = threadIdx.x / LANES;
+    const int64_t unit = (int64_t)batch * p.heads + head;
+    const char *o = p.o.data + 2 * (batch * p.o.batch + head * p.o.head) + chunk * 16;
+    const char *g = p.dout.data + 2 * (batch * p.dout.batch + head * p.dout.head) + chunk * 16;
+    uint4 x[PASSES], y[PASSES];
+
+    grid_dependency_wait();
+#pragma unroll
+    for (int i = 0; i < PASSES; i++) {
+        int64_t row = tile * C::M + sub + i * ROWS;
+        bool in = sub + i * ROWS < C::M && row < p.nq;
+        x[i] = in ? *(const uint4 *)(o + 2 * row * p.o.row) : make_uint4(0, 0, 0, 0);
+        y[i] = in ? *(const uint4 *)(g + 2 * row * p.dout.row) : make_uint4(0, 0, 0, 0);
+    }
+    grid_dependents_launch();
+    if (C::ORDERED && threadIdx.x < 2)
+        p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
+    float4 *acc = (float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D));
+    for (int i = threadIdx.x; i < C::M * C::D / 4; i += 256)
+        acc[i] = make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < PASSES; i++) {
+        int r = sub + i * ROWS, row = tile * C::M + r;
+        float sum = dot8<typename C::T>(x[i], y[i]);
+#pragma unroll
+        for (int m = LANES / 2; m > 0; m /= 2)
+            sum += __shfl_xor_sync(0xffffffffu, sum, m);
+        if (chunk == 0 && r < C::M) {
+            int64_t at = unit * p.tiles_m * C::M + row;
+            float lse = row < p.nq ? p.lse[unit * p.nq + row] : INFINITY;
+            p.delta[at] = sum;
+            p.lse2[at] = isinf(lse) ? INFINITY : lse * 1.44269504088896f;
+        }
+    }
+}
+
+/* The shared address of chunk `chunk` of row `row` in the post-pass's padded tile. */
+template <class C>
+__device__ __forceinline__ uint32_t post_at(uint32_t tile, int row, int chunk)
+{
+    return tile + row * (C::D * 2 + 16) + chunk * 16;
+}
+
+template <class C>
+__global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
+{
+    constexpr int COUNT = C::DQ_N / 8; /* 16-byte pieces a thread */
+    __shared__ __align__(16) char shared[C::M * (C::D * 2 + 16)];
+    const uint32_t smem = shared_address(shared);
+    const int tile = blockIdx.x, head = blockIdx.y, batch = blockIdx.z;
+    const int w = threadIdx.x / 128, t = threadIdx.x % 128, l = t % 32, mi = l / 8;
+    const int warp_row = 16 * (t / 32);
+    const int64_t unit = (int64_t)batch * p.heads + head;
+    float4 a[COUNT];
+
+    grid_dependency_wait();
+    const float4 *acc =
+        (const float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D) + w * C::DQ_HALF / 4);
+#pragma unroll
+    for (int c = 0; c < COUNT; c++)
+        a[c] = acc[128 * c + t];
+    grid_dependents_launch();
+#pragma unroll
+    for (int c = 0; c < COUNT; c += 2) {
+        uint32_t r[4];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            float4 v = a[c + i];
+            r[2 * i] = elem<typename C::T>::pack(v.x * p.scale, v.y * p.scale);
+            r[2 * i + 1] = elem<typename C::T>::pack(v.z * p.scale, v.w * p.scale);
+        }
+        if (C::DQ == DQ_SWAPPED) {
+            uint32_t at =
+                post_at<C>(smem, 8 * (c + mi / 2) + l % 8, (64 * w + warp_row) / 8 + mi % 2);
+            stmatrix_x4_trans(at, r[0], r[1], r[2], r[3]);
+        } else {
+            int row = warp_row + 8 * (mi % 2) + l % 8 + (C::DQ == DQ_ROWS ? 64 * w : 0);
+            int chunk = c + mi / 2 + (C::DQ == DQ_ROWS ? 0 : 8 * w);
+            stmatrix_x4(post_at<C>(smem, row, chunk), r[0], r[1], r[2], r[3]);
+        }
+    }
+    __syncthreads();
+    char *out = p.dq.data + 2 * (batch * p.dq.batch + head * p.dq.head);
+    for (int i = threadIdx.x; i < C::M * C::D / 8; i += 256) {
+        int r = i / (C::D / 8), chunk = i % (C::D / 8);
+        int64_t row = tile * C::M + r;
+        if (row < p.nq)
+            *(uint4 *)(out + 2 * row * p.dq.row + chunk * 16) =
+                *(const uint4 *)(shared + r * (C::D * 2 + 16) + chunk * 16);
+    }
+}
+
+} // namespace fb
+#endif

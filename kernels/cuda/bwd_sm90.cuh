@@ -1,0 +1,186 @@
+/*
+ * The attention backward for sm_90a: one kernel, dQ by fp32 reductions in the L2.
+ *
+ * Idea.  A CTA owns 128 keys of one key head and walks over the query tiles of the heads that share
+ * it.  Scores are computed transposed, S^T = K Q^T and dP^T = V dO^T, so a warpgroup holds whole
+ * key rows and its P^T and dS^T registers are, once packed to 16 bits, the A operands of
+ * dV += P^T dO and dK += dS^T Q: neither passes through shared memory.  Only dS does, once, since
+ * dQ = dS K sums over the keys of both warpgroups.
+ *
+ * Differs from the mma.sync backward in: wgmma, the copy engine, a producer warpgroup, registers
+ * moved from it to the MMA warpgroups (24 / 240 / 240), and dQ leaving through shared memory as a
+ * linear bulk reduction instead of scalar atomics.  The query heads of a group are looped over
+ * inside the CTA, so dK and dV are written once, without atomics, for any number of key heads.
+ *
+ * Roles.  Warpgroup 0: warp 0 loads (one lane), warps 1 and 2 each send one warpgroup's dQ halves.
+ * Warpgroups 1 and 2: the five products, softmax and dS (bwd_sm90_loop.cuh).
+ *
+ * Barriers, all mbarriers, each ring a full/empty pair: Q+LSE (and K with the first), dO+D (V with
+ * the first), dS (between the MMA warpgroups), dQ staging (MMA warpgroup to its writer warp).
+ * Consumers arrive once a warp, so empties count 8 (dQ full: 4).
+ *
+ * Determinism.  dK and dV are bitwise repeatable.  dQ is too under DQ_ORDERED, where the writer
+ * warp takes turns through a counter a query tile and half; under DQ_ANY_ORDER it is not. Source of
+ * the structure: FlashAttention-3 (Shah et al. 2024) and its public kernels.
+ */
+#ifndef FB_KERNELS_CUDA_BWD_SM90_CUH
+#define FB_KERNELS_CUDA_BWD_SM90_CUH
+
+#include "bwd_sm90_loop.cuh"
+
+namespace fb {
+
+/* Which work a CTA does.  Units of batch x key head are launched in sections (see the launcher). */
+template <class C>
+__device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p)
+{
+    bwd_block b;
+    int units = p.batch * p.kv_heads;
+    int section = blockIdx.x / (p.section * p.tiles_n);
+    int inside = blockIdx.x - section * p.section * p.tiles_n;
+    int width = min(p.section, units - section * p.section);
+    int tile = inside / width;
+    int unit = section * p.section + inside % width;
+
+    /* A CTA waits for its turn only on CTAs launched before it: causal tiles then run backwards. */
+    if (C::ORDERED && C::CAUSAL)
+        tile = p.tiles_n - 1 - tile;
+    b.tile_n = tile;
+    b.batch = unit / p.kv_heads;
+    b.kv_head = unit % p.kv_heads;
+    b.group = p.heads / p.kv_heads;
+    b.key = tile * C::N;
+    b.first = C::CAUSAL ? max(0, b.key + p.nq - p.nk) / C::M : 0;
+    b.span = max(0, p.tiles_m - b.first);
+    b.steps = b.group * b.span;
+    return b;
+}
+
+template <class C>
+__device__ void bwd_barriers_init(uint32_t smem)
+{
+    for (int i = 0; i < 2; i++) {
+        mbarrier_init(smem + C::Q_FULL + 8 * i, 1);
+        mbarrier_init(smem + C::Q_EMPTY + 8 * i, 8);
+        mbarrier_init(smem + C::DO_FULL + 8 * i, 1);
+        mbarrier_init(smem + C::DO_EMPTY + 8 * i, 8);
+        mbarrier_init(smem + C::DS_FULL + 8 * i, 8);
+        mbarrier_init(smem + C::DS_EMPTY + 8 * i, 8);
+        mbarrier_init(smem + C::DQ_FULL + 8 * i, 4);
+        mbarrier_init(smem + C::DQ_EMPTY + 8 * i, 1);
+    }
+    mbarrier_init_fence();
+}
+
+/* One thread: everything that arrives in shared memory.  K rides on the first Q, V on the first dO,
+ * so that the first S starts before V has landed. */
+template <class C>
+__device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem)
+{
+    uint64_t keep = l2_evict_last();
+    int tile = b.first, head = b.kv_head * b.group;
+
+    for (int i = 0; i < b.steps; i++) {
+        int stage = i & 1, parity = (i >> 1 & 1) ^ 1, row = tile * C::M;
+        uint32_t full = smem + C::Q_FULL + 8 * stage;
+        int64_t stat = ((int64_t)(b.batch * p.heads + head) * p.tiles_m + tile) * C::M;
+
+        mbarrier_wait(smem + C::Q_EMPTY + 8 * stage, parity);
+        mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
+        for (int c = 0; c < C::PANELS && i == 0; c++)
+            tma_load(smem + C::K_AT + c * C::KV_PANEL, &p.k, full, 64 * c, b.key, b.kv_head,
+                     b.batch, keep);
+        for (int c = 0; c < C::PANELS; c++)
+            tma_load(smem + C::Q_AT + stage * C::Q_BYTES + c * C::Q_PANEL, &p.q, full, 64 * c, row,
+                     head, b.batch, keep);
+        bulk_load(smem + C::LSE_AT + stage * C::STAT_BYTES, p.lse2 + stat, C::STAT_BYTES, full);
+
+        full = smem + C::DO_FULL + 8 * stage;
+        mbarrier_wait(smem + C::DO_EMPTY + 8 * stage, parity);
+        mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
+        for (int c = 0; c < C::PANELS && i == 0; c++)
+            tma_load(smem + C::V_AT + c * C::KV_PANEL, &p.v, full, 64 * c, b.key, b.kv_head,
+                     b.batch, keep);
+        for (int c = 0; c < C::PANELS; c++)
+            tma_load(smem + C::DO_AT + stage * C::Q_BYTES + c * C::Q_PANEL, &p.dout, full, 64 * c,
+                     row, head, b.batch, keep);
+        bulk_load(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.delta + stat, C::STAT_BYTES, full);
+        tile = bwd_tile_next(p, b, tile);
+        head += tile == b.first;
+    }
+}
+
+/*
+ * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full: the tiles
+ * before it.  Causal: the visible tiles after it, so a CTA's first query tile, on its diagonal, has
+ * rank 0 and nobody waits at the start.
+ */
+template <class C>
+__device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_block &b, int tile)
+{
+    if (!C::CAUSAL)
+        return b.tile_n;
+    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.nk - p.nq) / C::N) - b.tile_n;
+}
+
+/* One thread a warpgroup: adds its half of each dQ tile into the global accumulator. */
+template <class C>
+__device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem, int w)
+{
+    uint64_t keep = l2_evict_last();
+    uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
+    int tile = b.first, head = b.kv_head * b.group;
+
+    for (int i = 0; i < b.steps; i++) {
+        int64_t block = (int64_t)(b.batch * p.heads + head) * p.tiles_m + tile;
+        unsigned *turn = p.turns + 2 * block + w;
+        mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
+        if (C::ORDERED)
+            turn_wait(turn, bwd_rank<C>(p, b, tile));
+        bulk_reduce_add(p.dq_acc + block * (C::M * C::D) + w * (C::DQ_HALF / 4), half, C::DQ_HALF,
+                        keep);
+        bulk_commit();
+        bulk_wait_read<0>();
+        mbarrier_arrive(smem + C::DQ_EMPTY + 8 * w);
+        if (C::ORDERED) {
+            bulk_wait<0>(); /* the sums are in the L2, not merely read from here */
+            turn_pass(turn);
+        }
+        tile = bwd_tile_next(p, b, tile);
+        head += tile == b.first;
+    }
+}
+
+template <class C>
+__global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ bwd_sm90_args p)
+{
+    extern __shared__ __align__(1024) char shared[];
+    uint32_t smem = shared_address(shared);
+    int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    bwd_block b = bwd_block_find<C>(p);
+
+    if (threadIdx.x == 0) {
+        tensor_map_prefetch(&p.q);
+        tensor_map_prefetch(&p.k);
+        tensor_map_prefetch(&p.v);
+        tensor_map_prefetch(&p.dout);
+        bwd_barriers_init<C>(smem);
+    }
+    __syncthreads();
+    grid_dependency_wait(); /* the pre-pass wrote LSE, D and a zero dQ */
+    if (warp < 4) {
+        registers_shrink<24>();
+        if ((threadIdx.x & 31) == 0) {
+            if (warp == 0)
+                bwd_load<C>(p, b, smem);
+            else if (warp < 3)
+                bwd_write_dq<C>(p, b, smem, warp - 1);
+        }
+    } else {
+        registers_grow<240>();
+        bwd_mma<C>(p, b, smem, warp / 4 - 1);
+    }
+}
+
+} // namespace fb
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Shapes, shared-memory map and barriers of the sm_90a backward (bwd_sm90.cuh), as constants.
+ *
+ *   N = 128 keys a CTA, M query rows an iteration, D the head dimension; two MMA warpgroups own 64
+ *   keys each.  dQ of one iteration (M x D) is computed by both warpgroups, each one half:
+ *     DQ_COLUMNS   M = 64,  D = 128: a half is 64 rows x 64 columns of d, warpgroup w columns 64w..
+ *     DQ_ROWS      M = 128, D = 64:  a half is 64 rows x 64 columns, warpgroup w rows 64w..
+ *     DQ_SWAPPED   M = 80,  D = 128: dQ^T, 64 columns of d x 80 rows (80 is no multiple of 64)
+ *
+ * The fp32 dQ accumulator in global memory holds one block of M*D floats a query tile: half 0, half
+ * 1, each in register order, floats 4c..4c+3 of thread t at 512c + 4t.  The post-pass undoes it.
+ *
+ * Shared memory, KiB:      K   V   Q ring   dO ring   dS ring   dQ   LSE, D   total
+ *   D=128 M=64            32  32     32       32        32      32     1      193
+ *   D=128 M=80            32  32     40       40        40      40     1.3    225.4 of 227
+ *   D=64  M=128           16  16     32       32        64      32     2      194
+ */
+#ifndef FB_KERNELS_CUDA_BWD_SM90_CONFIG_CUH
+#define FB_KERNELS_CUDA_BWD_SM90_CONFIG_CUH
+
+#include "elem.cuh"
+
+namespace fb {
+
+enum dq_form { DQ_COLUMNS, DQ_ROWS, DQ_SWAPPED };
+
+/* The order in which one iteration issues its five products; see bwd_sm90_loop.cuh. */
+template <int LAG_, bool EARLY_DV_>
+struct schedule {
+    static constexpr int LAG = LAG_;
+    static constexpr bool EARLY_DV = EARLY_DV_;
+};
+
+/* How CTAs add into dQ: in any order, or each query tile in a fixed order of key tiles. */
+enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED };
+
+template <class T_, int D_, int M_, bool CAUSAL_, class SCHEDULE_, dq_policy POLICY_ = DQ_ANY_ORDER>
+struct bwd_sm90_config {
+    using T = T_;
+    using SCHEDULE = SCHEDULE_;
+    static constexpr int D = D_, M = M_, N = 128;
+    static constexpr bool CAUSAL = CAUSAL_;
+    static constexpr bool ORDERED = POLICY_ == DQ_ORDERED;
+    static constexpr dq_form DQ = M % 64 ? DQ_SWAPPED : D == 64 ? DQ_ROWS : DQ_COLUMNS;
+    static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64; /* columns of a half's product */
+    static constexpr int PANELS = D / 64;
+
+    static constexpr uint32_t Q_PANEL = M * 128,
+                              KV_PANEL = N * 128; /* bytes of a 64-column panel */
+    static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
+    static constexpr uint32_t DS_BYTES = 2 * Q_PANEL; /* M rows x 128 keys: a panel a warpgroup */
+    static constexpr uint32_t DQ_HALF = M * D * 2;    /* bytes of one warpgroup's fp32 half */
+    static constexpr uint32_t STAT_BYTES = M * 4;
+
+    static constexpr uint32_t K_AT = 0;
+    static constexpr uint32_t V_AT = K_AT + KV_BYTES;
+    static constexpr uint32_t Q_AT = V_AT + KV_BYTES;
+    static constexpr uint32_t DO_AT = Q_AT + 2 * Q_BYTES;
+    static constexpr uint32_t DS_AT = DO_AT + 2 * Q_BYTES;
+    static constexpr uint32_t DQ_AT = DS_AT + 2 * DS_BYTES;
+    static constexpr uint32_t LSE_AT = DQ_AT + 2 * DQ_HALF;
+    static constexpr uint32_t DELTA_AT = LSE_AT + 2 * STAT_BYTES;
+
+    /* Barriers, 8 bytes each; rings of two: +8 for stage (or warpgroup) 1. */
+    static constexpr uint32_t Q_FULL = DELTA_AT + 2 * STAT_BYTES;
+    static constexpr uint32_t Q_EMPTY = Q_FULL + 16;
+    static constexpr uint32_t DO_FULL = Q_FULL + 32;
+    static constexpr uint32_t DO_EMPTY = Q_FULL + 48;
+    static constexpr uint32_t DS_FULL = Q_FULL + 64;
+    static constexpr uint32_t DS_EMPTY = Q_FULL + 80;
+    static constexpr uint32_t DQ_FULL = Q_FULL + 96;
+    static constexpr uint32_t DQ_EMPTY = Q_FULL + 112;
+    static constexpr uint32_t SMEM_BYTES = Q_FULL + 128;
+
+    static_assert(D == 64 || D == 128, "head dimensions of this kernel");
+    static_assert(DQ != DQ_ROWS || M == 128, "split by rows needs 64 rows a warpgroup");
+    static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
+};
+
+} // namespace fb
+#endif

@@ -1,0 +1,360 @@
+/*
+ * The MMA warpgroups of the sm_90a backward: five products, softmax, dS, and the epilogue.
+ *
+ * One iteration i, in order (registers of a thread in brackets, D = 128, M = 64 / 80):
+ *   S^T   = K Q^T            [32 / 40]   group 1
+ *   dP^T  = V dO^T           [32 / 40]   group 2
+ *   P     = exp2(S scale log2e - LSE)    while dP runs
+ *   dS    = P (dP - D), packed with P    [16 + 16 / 20 + 20]
+ *   dS to shared memory, DS_FULL
+ *   dV   += P^T dO           [64]        group 3
+ *   dQ    = dS K             [32 / 40]   group 4, of this iteration or (LAG) of the one before
+ *   dK   += dS^T Q           [64]        group 5
+ *   dQ to shared memory while dK runs, DQ_FULL
+ * Peak: dK + dV + max(S + dP, dQ + P + dS) = 192 / 208 of 240.
+ *
+ * Schedules.  LAG = 1 takes dQ of the previous iteration, so that a warpgroup never waits for the
+ * other's dS of the same iteration and the two can run out of step, one's softmax under the other's
+ * products.  EARLY_DV issues dV before waiting for dP, so that the dS arithmetic also has a product
+ * to hide under.
+ */
+#ifndef FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
+#define FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
+
+#include "bwd_sm90_config.cuh"
+#include "mbarrier.cuh"
+#include "tma.cuh"
+#include "warpgroup.cuh"
+#include "wgmma.cuh"
+
+namespace fb {
+
+/* What the host hands over; lengths in elements, LSE in base 2, statistics padded to whole tiles.
+ */
+struct bwd_sm90_args {
+    CUtensorMap q, k, v, dout, dk, dv;
+    const float *lse2, *delta;
+    float *dq_acc;
+    unsigned *turns; /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
+    int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
+    int section; /* batch x key-head units launched together, key tile by key tile */
+    float scale, scale_log2;
+};
+
+/* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of `group` heads. */
+struct bwd_block {
+    int batch, kv_head, group, key, tile_n, first, span, steps;
+};
+
+/* Query tiles run upwards, then the next head of the group starts over. */
+__device__ __forceinline__ int bwd_tile_next(const bwd_sm90_args &p, const bwd_block &b, int tile)
+{
+    return tile + 1 == p.tiles_m ? b.first : tile + 1;
+}
+
+/* S^T or dP^T of this warpgroup's 64 keys: a = its rows of K or V, b = a stage of Q or dO. */
+template <class C>
+__device__ __forceinline__ void gemm_scores(float (&acc)[C::M / 2], uint32_t a, uint32_t b)
+{
+#pragma unroll
+    for (int k = 0; k < C::D / 16; k++) {
+        uint32_t step = (k % 4) * 32;
+        wgmma_ss<typename C::T, C::M, 0, 0>(acc, wgmma_desc_k(a + k / 4 * C::KV_PANEL + step),
+                                            wgmma_desc_k(b + k / 4 * C::Q_PANEL + step), k > 0);
+    }
+}
+
+/* dV += P^T dO or dK += dS^T Q: A from packed registers, the same bytes of dO or Q read MN-major.
+ */
+template <class C>
+__device__ __forceinline__ void gemm_keys(float (&acc)[C::D / 2], const uint32_t *a, uint32_t b)
+{
+#pragma unroll
+    for (int k = 0; k < C::M / 16; k++)
+        wgmma_rs<typename C::T, C::D, 1>(acc, a + 4 * k, wgmma_desc_mn(b + k * 2048, C::Q_PANEL),
+                                         1);
+}
+
+/* This warpgroup's half of dQ = dS K over all 128 keys; ds = a dS buffer, k = the K tile. */
+template <class C>
+__device__ __forceinline__ void gemm_dq(float (&acc)[C::DQ_N / 2], uint32_t ds, uint32_t k, int w)
+{
+    uint32_t rows = C::DQ == DQ_ROWS ? w * 8192 : 0;
+    uint32_t cols = C::DQ == DQ_ROWS ? 0 : w * C::KV_PANEL;
+#pragma unroll
+    for (int i = 0; i < C::N / 16; i++) {
+        uint64_t s = wgmma_desc_k(ds + i / 4 * C::Q_PANEL + (i % 4) * 32 + rows);
+        uint64_t m = wgmma_desc_mn(k + cols + i * 2048, C::KV_PANEL);
+        if constexpr (C::DQ == DQ_SWAPPED)
+            wgmma_ss<typename C::T, C::DQ_N, 1, 0>(acc, m, s, i > 0);
+        else
+            wgmma_ss<typename C::T, C::DQ_N, 0, 1>(acc, s, m, i > 0);
+    }
+}
+
+/*
+ * Hides what a key may not see: row r of the fragment sees queries from `from[r]` on.  Keys past
+ * the end are hidden too: their K rows are zeros and their scores finite, which fp16 would not
+ * survive.
+ */
+template <class C>
+__device__ __forceinline__ void scores_mask(float (&s)[C::M / 2], int query, const int (&from)[2])
+{
+#pragma unroll
+    for (int i = 0; i < C::M / 2; i++)
+        if (query + 8 * (i / 4) + i % 2 < from[i / 2 % 2])
+            s[i] = -INFINITY;
+}
+
+/* P = 2^(S scale_log2 - LSE2), in place, and packed as the A operand of dV. */
+template <class C>
+__device__ __forceinline__ void scores_exp(float (&s)[C::M / 2], uint32_t (&packed)[C::M / 4],
+                                           uint32_t lse, float scale_log2)
+{
+#pragma unroll
+    for (int j = 0; j < C::M / 8; j++) {
+        float2 l = shared_load2(lse + 32 * j);
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            s[4 * j + e] = exp2_approx(fmaf(s[4 * j + e], scale_log2, e % 2 ? -l.y : -l.x));
+        packed[2 * j] = elem<typename C::T>::pack(s[4 * j], s[4 * j + 1]);
+        packed[2 * j + 1] = elem<typename C::T>::pack(s[4 * j + 2], s[4 * j + 3]);
+    }
+}
+
+/* dS = P (dP - D), packed as the A operand of dK. */
+template <class C>
+__device__ __forceinline__ void scores_grad(const float (&p)[C::M / 2], const float (&dp)[C::M / 2],
+                                            uint32_t (&packed)[C::M / 4], uint32_t delta)
+{
+#pragma unroll
+    for (int j = 0; j < C::M / 8; j++) {
+        float2 d = shared_load2(delta + 32 * j);
+        float g[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            g[e] = p[4 * j + e] * (dp[4 * j + e] - (e % 2 ? d.y : d.x));
+        packed[2 * j] = elem<typename C::T>::pack(g[0], g[1]);
+        packed[2 * j + 1] = elem<typename C::T>::pack(g[2], g[3]);
+    }
+}
+
+/* dS^T registers to the [query][key] buffer; `at` is this lane's address of query row l % 8. */
+template <class C>
+__device__ __forceinline__ void grad_store(uint32_t at, const uint32_t (&ds)[C::M / 4])
+{
+#pragma unroll
+    for (int k = 0; k < C::M / 16; k++)
+        stmatrix_x4_trans(at + k * 2048, ds[4 * k], ds[4 * k + 1], ds[4 * k + 2], ds[4 * k + 3]);
+}
+
+/* A half of dQ in register order: one conflict-free 16-byte store for every four values. */
+template <class C>
+__device__ __forceinline__ void dq_dump(uint32_t at, const float (&dq)[C::DQ_N / 2])
+{
+#pragma unroll
+    for (int c = 0; c < C::DQ_N / 8; c++)
+        shared_store4(at + 2048 * c, dq[4 * c], dq[4 * c + 1], dq[4 * c + 2], dq[4 * c + 3]);
+}
+
+/* One 64 x D gradient tile: registers, times `scale`, to swizzled panels, to global memory. */
+template <class C>
+__device__ __forceinline__ void tile_store(const CUtensorMap *map, const bwd_block &b, uint32_t at,
+                                           const float (&acc)[C::D / 2], float scale, int w)
+{
+    int t = threadIdx.x % 128, l = t % 32, mi = l / 8;
+    uint32_t row = at + (64 * w + 16 * (t / 32) + 8 * (mi % 2) + l % 8) * 128;
+
+#pragma unroll
+    for (int j = 0; j < C::D / 16; j++) {
+        uint32_t r[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            r[i] = elem<typename C::T>::pack(acc[8 * j + 2 * i] * scale,
+                                             acc[8 * j + 2 * i + 1] * scale);
+        uint32_t chunk = (2 * (j % 4) + mi / 2) ^ (l % 8);
+        stmatrix_x4(row + j / 4 * C::KV_PANEL + chunk * 16, r[0], r[1], r[2], r[3]);
+    }
+    fence_proxy_async();
+    named_barrier_sync(2 + w, 128); /* the warpgroup's tile is complete */
+    if (t == 0) {
+        for (int c = 0; c < C::PANELS; c++)
+            tma_store(map, at + c * C::KV_PANEL + w * 8192, 64 * c, b.key + 64 * w, b.kv_head,
+                      b.batch);
+        bulk_commit();
+    }
+}
+
+/* What an MMA thread keeps from one iteration to the next. */
+template <class C>
+struct bwd_state {
+    float dk[C::D / 2], dv[C::D / 2];
+    uint32_t smem, k_rows, v_rows, ds_lane, dq_lane, stat_lane;
+    int w, query_lane, from[2], mask_below, tile;
+};
+
+template <class C>
+__device__ __forceinline__ void bwd_state_init(bwd_state<C> &a, const bwd_sm90_args &p,
+                                               const bwd_block &b, uint32_t smem, int w)
+{
+    const int t = threadIdx.x % 128, l = t % 32, warp = t / 32;
+
+#pragma unroll
+    for (int i = 0; i < C::D / 2; i++)
+        a.dk[i] = a.dv[i] = 0;
+    a.smem = smem, a.w = w, a.tile = b.first;
+    a.k_rows = smem + C::K_AT + w * 8192, a.v_rows = smem + C::V_AT + w * 8192;
+    a.ds_lane = smem + C::DS_AT + w * C::Q_PANEL +
+                swizzle_offset(8 * (l / 16) + l % 8, 2 * warp + l / 8 % 2);
+    a.dq_lane = smem + C::DQ_AT + w * C::DQ_HALF + t * 16;
+    a.stat_lane = smem + 8 * (l % 4);
+    a.query_lane = 2 * (l % 4);
+    for (int r = 0; r < 2; r++) {
+        int key = b.key + 64 * w + 16 * warp + l / 4 + 8 * r;
+        a.from[r] = key >= p.nk ? 0x40000000 : C::CAUSAL ? key + p.nq - p.nk : 0;
+    }
+    /* Query rows below this one need the mask; keys past the end need it everywhere. */
+    a.mask_below = C::CAUSAL ? b.key + C::N - 1 + p.nq - p.nk : 0;
+    if (b.key + C::N > p.nk)
+        a.mask_below = 0x40000000;
+}
+
+/* Issues S of iteration i as one group. */
+template <class C>
+__device__ __forceinline__ void issue_scores(bwd_state<C> &a, float (&s)[C::M / 2], int i)
+{
+    mbarrier_wait(a.smem + C::Q_FULL + 8 * (i & 1), i >> 1 & 1);
+    wgmma_fence();
+    gemm_scores<C>(s, a.k_rows, a.smem + C::Q_AT + (i & 1) * C::Q_BYTES);
+    wgmma_commit();
+}
+
+/* Issues dQ of iteration j as one group, once both warpgroups have stored their dS. */
+template <class C>
+__device__ __forceinline__ void issue_dq(bwd_state<C> &a, float (&dq)[C::DQ_N / 2], int j)
+{
+    mbarrier_wait(a.smem + C::DS_FULL + 8 * (j & 1), j >> 1 & 1);
+    wgmma_fence();
+    gemm_dq<C>(dq, a.smem + C::DS_AT + (j & 1) * C::DS_BYTES, a.smem + C::K_AT, a.w);
+    wgmma_commit();
+}
+
+/* Hands a finished half of dQ of iteration j to the writer warp. */
+template <class C>
+__device__ __forceinline__ void dq_send(bwd_state<C> &a, const float (&dq)[C::DQ_N / 2], int j)
+{
+    if (C::SCHEDULE::LAG)
+        mbarrier_arrive_warp(a.smem + C::DS_EMPTY + 8 * (j & 1));
+    mbarrier_wait(a.smem + C::DQ_EMPTY + 8 * a.w, (j & 1) ^ 1);
+    dq_dump<C>(a.dq_lane, dq);
+    fence_proxy_async();
+    mbarrier_arrive_warp(a.smem + C::DQ_FULL + 8 * a.w);
+}
+
+/* One iteration.  With LAG the first one of a CTA has no dQ to compute. */
+template <class C, bool FIRST>
+__device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int i)
+{
+    using S = typename C::SCHEDULE;
+    constexpr bool WITH_DQ = !(S::LAG && FIRST);
+    const int stage = i & 1, parity = i >> 1 & 1;
+    const uint32_t q_tile = a.smem + C::Q_AT + stage * C::Q_BYTES;
+    const uint32_t do_tile = a.smem + C::DO_AT + stage * C::Q_BYTES;
+    float s[C::M / 2], dp[C::M / 2], dq[C::DQ_N / 2];
+    uint32_t pf[C::M / 4], gf[C::M / 4];
+
+    issue_scores<C>(a, s, i);
+    mbarrier_wait(a.smem + C::DO_FULL + 8 * stage, parity);
+    wgmma_fence();
+    gemm_scores<C>(dp, a.v_rows, do_tile);
+    wgmma_commit();
+
+    wgmma_wait<1>(); /* S */
+    registers_pin(s);
+    if (a.tile * C::M < a.mask_below)
+        scores_mask<C>(s, a.tile * C::M + a.query_lane, a.from);
+    scores_exp<C>(s, pf, a.stat_lane + C::LSE_AT + stage * C::STAT_BYTES, scale_log2);
+    if (S::EARLY_DV) {
+        registers_pin(pf);
+        wgmma_fence();
+        gemm_keys<C>(a.dv, pf, do_tile);
+        wgmma_commit();
+    }
+    wgmma_wait<S::EARLY_DV ? 1 : 0>(); /* dP */
+    registers_pin(dp);
+    scores_grad<C>(s, dp, gf, a.stat_lane + C::DELTA_AT + stage * C::STAT_BYTES);
+
+    /* With LAG the other warpgroup may still read this buffer for dQ of iteration i - 2. */
+    if (S::LAG)
+        mbarrier_wait(a.smem + C::DS_EMPTY + 8 * stage, parity ^ 1);
+    grad_store<C>(a.ds_lane + stage * C::DS_BYTES, gf);
+    fence_proxy_async();
+    mbarrier_arrive_warp(a.smem + C::DS_FULL + 8 * stage);
+    if (!S::EARLY_DV) {
+        registers_pin(pf);
+        wgmma_fence();
+        gemm_keys<C>(a.dv, pf, do_tile);
+        wgmma_commit();
+    }
+    if (WITH_DQ)
+        issue_dq<C>(a, dq, i - S::LAG);
+    registers_pin(gf);
+    wgmma_fence();
+    gemm_keys<C>(a.dk, gf, q_tile);
+    wgmma_commit();
+    wgmma_wait<1>(); /* dV and dQ */
+    if (WITH_DQ)
+        registers_pin(dq);
+    mbarrier_arrive_warp(a.smem + C::DO_EMPTY + 8 * stage);
+    if (WITH_DQ)
+        dq_send<C>(a, dq, i - S::LAG);
+    wgmma_wait<0>(); /* dK */
+    mbarrier_arrive_warp(a.smem + C::Q_EMPTY + 8 * stage);
+}
+
+/* All iterations of a CTA; steps >= 1. */
+template <class C>
+__device__ __forceinline__ void bwd_steps(bwd_state<C> &a, const bwd_sm90_args &p,
+                                          const bwd_block &b)
+{
+    using S = typename C::SCHEDULE;
+    float dq[C::DQ_N / 2];
+    int i = 0;
+
+    if (S::LAG) {
+        bwd_step<C, true>(a, p.scale_log2, i++);
+        a.tile = bwd_tile_next(p, b, a.tile);
+    }
+    for (; i < b.steps; i++) {
+        bwd_step<C, false>(a, p.scale_log2, i);
+        a.tile = bwd_tile_next(p, b, a.tile);
+    }
+    if (S::LAG) {
+        issue_dq<C>(a, dq, i - 1);
+        wgmma_wait<0>();
+        registers_pin(dq);
+        dq_send<C>(a, dq, i - 1);
+    }
+}
+
+template <class C>
+__device__ __forceinline__ void bwd_mma(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem,
+                                        int w)
+{
+    bwd_state<C> a;
+
+    bwd_state_init<C>(a, p, b, smem, w);
+    if (b.steps > 0)
+        bwd_steps<C>(a, p, b);
+    registers_pin(a.dv);
+    registers_pin(a.dk);
+    /* V's rows are this warpgroup's alone; K's are read by both for dQ until the barrier. */
+    tile_store<C>(&p.dv, b, smem + C::V_AT, a.dv, 1.0f, w);
+    named_barrier_sync(1, 256);
+    tile_store<C>(&p.dk, b, smem + C::K_AT, a.dk, p.scale, w);
+    if (threadIdx.x % 128 == 0)
+        bulk_wait_read<0>();
+}
+
+} // namespace fb
+#endif
