@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The two small passes around the sm_90a backward.
  *
  * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e, and

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The attention backward for sm_90a: one kernel, dQ by fp32 reductions in the L2.
  *
  * Idea.  A CTA owns 128 keys of one key head and walks over the query tiles of the heads that share

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Shapes, shared-memory map and barriers of the sm_90a backward (bwd_sm90.cuh), as constants.
  *
  *   N = 128 keys a CTA, M query rows an iteration, D the head dimension; two MMA warpgroups own 64

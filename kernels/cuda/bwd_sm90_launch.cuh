@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Host side of the sm_90a backward: workspace size and the three launches, in plain pointers and
  * 64-bit strides.
  *

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The MMA warpgroups of the sm_90a backward: five products, softmax, dS, and the epilogue.
  *
  * One iteration i, in order (registers of a thread in brackets, D = 128, M = 64 / 80):

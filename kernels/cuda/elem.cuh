@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Element types and the register-level conversions that every kernel needs.
  *
  * A kernel is a template over T, the 16-bit type of q, k, v, o and the gradients; all arithmetic

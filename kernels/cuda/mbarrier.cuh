@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * mbarrier: the shared-memory barrier that both threads and the copy engine can arrive at (sm_90).
  *
  * A barrier is 8 bytes of shared memory, named by its 32-bit shared address.  It counts arrivals

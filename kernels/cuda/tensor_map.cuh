@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Host side: the tensor map of a [batch, head, row, column] tensor of 16-bit elements with unit
  * column stride and any other strides, boxes of 64 columns x `rows` rows, 128-byte swizzle.
  *

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The bulk copy engine (sm_90): tiles by tensor map, plain byte ranges, and reductions.
  *
  * Loads complete on an mbarrier; stores and reductions complete in bulk groups of the issuing

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Warp and warpgroup helpers of sm_90: register re-allocation, named barriers, the 128-byte
  * swizzle, and stmatrix.
  *

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * wgmma (sm_90a): a warpgroup multiplies a 64 x 16 tile of A with a 16 x N tile of B, both 16-bit,
  * into fp32 registers.
  *

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Checks, then times, one configuration of the sm_90a backward (chosen by -D at compile time):
  *   bench_sm90 check            many small and odd shapes against the fp64 reference
  *   bench_sm90 time N [HK]      16,384 tokens at length N, 2048/d heads, one head checked first

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The attention backward in double on the device, one head at a time, P and dS materialised: slow,
  * obvious, and sharing nothing with the kernels under test.
  */

@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * The copy engine and its barriers: a tile of a strided 4-D tensor lands swizzled and zero-filled,
  * a byte range lands, a stored tile clips at the last row, an fp32 bulk reduction adds, and
  * stmatrix puts fragments where the swizzle says.

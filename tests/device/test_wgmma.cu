@@ -1,4 +1,5 @@
-/*
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
  * Every wgmma form that the sm_90 backward uses, one descriptor form at a time, against a plain
  * loop in double.  Tiles are written to shared memory with swizzle_offset(), so this also pins the
  * swizzle.  Operands hold small integers over 8, so all products and sums are exact.
