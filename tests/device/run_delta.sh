@@ -1,22 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_delta.sh [BUILD-DIR]: builds and runs the test of the delta pre-pass on a machine with a device.
-# Takes an existing build tree or configures one in build-device; a skip is a failure here.
+# run_delta.sh [BUILD-DIR]: runs the test of the delta pre-pass on a machine with a device; a skip is a
+# failure here. Takes the test program from the build tree (build by default), which may have been
+# built on another machine: it needs nothing but the C and C++ libraries, OpenMP and a driver. Where it is missing,
+# it is built.
 set -eu
 cd "$(dirname "$0")/../.."
-build=${1:-build-device}
-if [ ! -f "$build/Makefile" ]; then
+build=${1:-build}
+program=$build/tests/test_cuda_delta
+if [ ! -x "$program" ]; then
     [ -x configure ] || autoreconf -fi
     mkdir -p "$build"
-    (cd "$build" && "$OLDPWD/configure" --with-cuda)
+    [ -f "$build/Makefile" ] || (cd "$build" && "$OLDPWD/configure" --with-cuda)
+    make -C "$build" tests/test_cuda_delta
 fi
-make -C "$build" tests/test_cuda_delta
-log=$build/test_cuda_delta.tap
+log=$(mktemp "${TMPDIR:-/tmp}/test_cuda_delta.XXXXXX")
+trap 'rm -f "$log"' EXIT
 status=0
-"$build/tests/test_cuda_delta" >"$log" || status=$?
+"$program" >"$log" || status=$?
 cat "$log"
 if grep -q '# SKIP cuda delta' "$log"; then
-    echo "run_delta.sh: the test was skipped: no device" >&2
+    echo "run_delta.sh: no device, or built without CUDA: nothing was tested" >&2
     exit 1
 fi
 passed=$(grep -c '^ok' "$log") || true
