@@ -1,4 +1,6 @@
-/* What the device tests share: the error check of a CUDA call and a printed verdict. */
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the device tests share: the error check of a CUDA call and a printed verdict. */
 #ifndef FB_TESTS_DEVICE_CHECK_CUH
 #define FB_TESTS_DEVICE_CHECK_CUH
 
