@@ -44,6 +44,7 @@ if command -v cppcheck >/dev/null; then
     report "cppcheck" < <(cppcheck --quiet --std=c11 --enable=warning,portability,performance \
         --inline-suppr --suppress=missingIncludeSystem --template='{file}:{line}: {id}: {message}' \
         -Iinclude -Isrc -I. -D_GNU_SOURCE -DHAVE_CONFIG_H -DFB_ISA=generic \
+        -DFB_SRCDIR='""' -DFB_BUILDDIR='""' -DFB_PKGDATADIR='""' \
         src reference variants kernels 2>&1)
 fi
 [ $found -eq 0 ] && echo "lint: nothing found"

@@ -26,6 +26,7 @@ typedef uint32_t half_word __attribute__((may_alias));
 
 static void add_pair(float *to, const float *x)
 {
+    /* cppcheck-suppress invalidPointerCast ; may_alias allows it */
     word *cell = (word *)to;
     uint64_t seen = __atomic_load_n(cell, __ATOMIC_RELAXED), wanted;
     do {
@@ -40,6 +41,7 @@ static void add_pair(float *to, const float *x)
 
 static void add_one(float *to, float x)
 {
+    /* cppcheck-suppress invalidPointerCast ; may_alias allows it */
     half_word *cell = (half_word *)to;
     uint32_t seen = __atomic_load_n(cell, __ATOMIC_RELAXED), wanted;
     do {
