@@ -116,7 +116,8 @@ enum fb_status fb_bench_backward(struct fb_bench *bench)
 
 enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason)
 {
-    fb_bench_close(bench);
+    if (!bench->torn) /* else free() may die of what was written */
+        fb_bench_close(bench);
     bench->record.wall_s = fb_clock_now() - bench->begun;
     FB_TRY(fb_describe_end(&bench->record, verdict, reason));
     bench->sent = true;

@@ -33,6 +33,7 @@ struct fb_bench {
     struct fb_record record;
     double begun;
     bool sent;
+    bool torn; /* it wrote where it must not: the process is not to be trusted any more */
     /* While open: */
     bool open;
     struct fb_buffers buffers;

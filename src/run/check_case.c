@@ -41,6 +41,7 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(fb_buffers_seal(&bench->buffers, pass));
     FB_TRY(pass == FB_PASS_FORWARD ? fb_bench_forward(bench) : fb_bench_backward(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
+    bench->torn |= !strncmp(found.text, "guard", 5);
     note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s", found.text);
     return FB_OK;
 }
@@ -238,6 +239,10 @@ static enum fb_status run_check(struct fb_bench *bench, struct findings *finding
     FB_TRY(checked_call(bench, FB_PASS_FORWARD, findings));
     FB_TRY(checked_call(bench, FB_PASS_BACKWARD, findings));
     store_peak(bench, &idle);
+    if (bench->torn) {
+        findings->declared = findings->standard = FB_VERDICT_FAIL;
+        return store_verdicts(bench, findings);
+    }
     FB_TRY(judge(bench, findings));
     FB_TRY(judge_backward_alone(bench, findings));
     FB_TRY(check_determinism(bench, findings));
@@ -252,7 +257,8 @@ enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable)
     if (is_null_variant(bench)) /* nothing is computed, so there is nothing to judge */
         return fb_text_set(&bench->record.verdict, "%s", "");
     FB_TRY(run_check(bench, &findings));
-    fb_bench_close(bench);
-    *timeable = findings.declared != FB_VERDICT_FAIL || bench->shared->measure->time_failed;
+    if (!bench->torn)
+        fb_bench_close(bench);
+    *timeable = !bench->torn && (findings.declared != FB_VERDICT_FAIL || bench->shared->measure->time_failed);
     return FB_OK;
 }

@@ -126,8 +126,11 @@ static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
 
 static enum fb_status work_benches(struct work *work)
 {
-    for (size_t i = 0; i < work->group->count; i++)
+    for (size_t i = 0; i < work->group->count; i++) {
         FB_TRY(check_bench(work, &work->benches[i]));
+        if (work->benches[i].torn)
+            return fb_worker_leave(work->shared.worker);
+    }
     return work->timeable_count ? fb_benches_time(work->timeable, work->timeable_count) : FB_OK;
 }
 

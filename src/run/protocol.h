@@ -5,7 +5,8 @@
  * can be driven by hand:
  *
  *     group THREADS TIMED PROBLEM RECIPE          record INDEX JSON
- *     measure ...                                 done
+ *     measure ...                                 done, or
+ *                                                 leave (a fresh worker is to take the rest)
  *     case INDEX VARIANT NUMERICS
  *     go
  */

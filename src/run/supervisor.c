@@ -23,6 +23,7 @@ struct supervisor {
     size_t *positions; /* the same as positions in cases */
     int signals;       /* signalfd of SIGINT, SIGTERM, SIGCHLD */
     int stop;          /* the signal that ends the run */
+    bool left;    /* the worker ends itself: the rest of the group needs another */
     bool garbled; /* something came over the worker's channel that is no record */
     long long ticked;
 };
@@ -111,6 +112,8 @@ static enum fb_status take_lines(struct supervisor *s, bool *done, bool *closed)
         FB_TRY(fb_process_line(&s->process, &line, closed));
         if (line && !strcmp(line, "done"))
             *done = true;
+        else if (line && !strcmp(line, "leave"))
+            *done = s->left = true;
         else if (line && !strncmp(line, "record ", 7))
             FB_TRY(take_record(s, line));
         else if (line)
@@ -210,7 +213,7 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
 static enum fb_status run_group(struct supervisor *s)
 {
     enum ending ending = WORKER_DIED;
-    s->garbled = false;
+    s->garbled = s->left = false;
     if (!s->process.pid)
         FB_TRY(fb_process_start(&s->process, s->order->plugins, s->order->plugin_count));
     atomic_store(&s->process.beacon->index, -1);
@@ -218,7 +221,7 @@ static enum fb_status run_group(struct supervisor *s)
                        s->order->measure, s->order->timed) == FB_OK)
         FB_TRY(await_group(s, &ending));
     fb_status_clear(); /* a worker that died before it had its orders */
-    if (ending == STOPPED)
+    if (ending == STOPPED || (ending == GROUP_DONE && s->left))
         fb_process_stop(&s->process, true, NULL, 0);
     else if (ending != GROUP_DONE)
         FB_TRY(bury(s, ending));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "core/status.h"
@@ -31,6 +32,14 @@ enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
     return fflush(worker->records) ? fb_fail(FB_IO, "worker: cannot send a record: %s",
                                              strerror(errno))
                                    : FB_OK;
+}
+
+enum fb_status fb_worker_leave(struct fb_worker *worker)
+{
+    fputs("leave\n", worker->records);
+    if (fflush(worker->records))
+        return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
+    _exit(0); /* no exit handlers, no free: memory is not what it was */
 }
 
 enum fb_status fb_worker_serve(void)

@@ -21,6 +21,10 @@ enum fb_status fb_worker_serve(void);
 enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
                               const struct fb_record *record);
 
+/* Tells the supervisor that this process ends here and the rest of its cases are to go to a fresh
+ * one, and ends it. Returns only when the message cannot be sent. */
+enum fb_status fb_worker_leave(struct fb_worker *worker);
+
 /* Works one group and sends a record for each of its cases; an error is one of the harness. */
 enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group);
 
