@@ -83,6 +83,42 @@ expect 4 "" "an output on a full device" "$flashback" run -q "$scratch/tiny.ini"
     echo "$tap_count $tap_failed" >"$scratch/counts"
 )
 read -r tap_count tap_failed <"$scratch/counts"
+cp "$scratch/tiny.ini" "$scratch/self.ini"
+expect 2 "self.ini is no results file" "an output that is the experiment itself" \
+    "$flashback" run -q "$scratch/self.ini" --replace -o "$scratch/self.ini"
+cmp -s "$scratch/tiny.ini" "$scratch/self.ini"
+ok $? "... is not harmed"
+expect 2 "output needs the name" "an empty output name" "$flashback" run -q "$scratch/tiny.ini" -o ""
+mkdir "$scratch/folder.h5"
+expect 4 "not a regular file" "a folder as output" \
+    "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/folder.h5" --replace
+cp "$scratch/tiny.jsonl" "$scratch/whole.jsonl"
+expect 2 "whole.jsonl is no results file" "merge into a journal" \
+    "$flashback" merge "$scratch/whole.jsonl" "$scratch/tiny.h5"
+cmp -s "$scratch/tiny.jsonl" "$scratch/whole.jsonl"
+ok $? "... does not harm it"
+expect 2 "belongs to a run" "merge into a file that a run owns" \
+    "$flashback" merge "$scratch/tiny.h5" "$scratch/before.h5"
+expect 0 "" "merge into a new file" "$flashback" merge "$scratch/merged.h5" "$scratch/tiny.h5"
+printf '[grid]\nvariant = cpu-split\nn = 8\nd = 8\n\0\n[grid b]\n' >"$scratch/nul.ini"
+expect 2 "nul.ini:5: a NUL byte" "a NUL byte in an experiment" "$flashback" run "$scratch/nul.ini" --dry-run
+"$flashback" run "$scratch/tiny.ini" -o "$scratch/closed.h5" 2>&-
+ok $? "a run with stderr closed"
+[ "$(grep -c '"case"' "$scratch/closed.jsonl")" -eq 6 ] && ! grep -q '^\[' "$scratch/closed.jsonl"
+ok $? "... keeps its journal clean"
+"$flashback" list >&- 2>/dev/null
+ok $((($? == 4) ? 0 : 1)) "list with stdout closed"
+(
+    cp "$scratch/tiny.jsonl" "$scratch/spoilt.jsonl"
+    cp "$scratch/tiny.h5" "$scratch/spoilt.h5"
+    sed -i '2s/"case"/"cast"/' "$scratch/spoilt.jsonl"
+    expect 4 "spoilt.jsonl.*damaged" "--resume on a damaged journal" \
+        "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/spoilt.h5" --resume
+    cmp -s "$scratch/tiny.h5" "$scratch/spoilt.h5"
+    ok $? "... leaves the results file as it was"
+    echo "$tap_count $tap_failed" >"$scratch/counts"
+)
+read -r tap_count tap_failed <"$scratch/counts"
 head -c 3000 "$scratch/tiny.h5" >"$scratch/torn.h5"
 echo "no HDF5 at all" >"$scratch/text.h5"
 for command in table plot export; do

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "core/log.h"
+#include "store/journal.h"
 #include "store/results.h"
 
 static const char usage[] =
@@ -20,6 +22,20 @@ static void print_notes(char *notes)
 {
     for (char *line = notes ? strtok(notes, "\n") : NULL; line; line = strtok(NULL, "\n"))
         fb_log_note("%s", line);
+}
+
+/* A run that owns OUT would write it anew from its journal, and the merged records were gone. */
+static enum fb_status check_out(const char *out)
+{
+    FB_TRY(fb_results_check_target(out));
+    char *journal = fb_journal_path(out);
+    if (!journal)
+        return fb_fail(FB_NO_MEMORY, "no memory for a file name");
+    bool owned = !access(journal, F_OK);
+    free(journal);
+    return owned ? fb_fail(FB_USAGE, "merge: %s belongs to a run (it has a journal); choose another "
+                                     "OUT", out)
+                 : FB_OK;
 }
 
 enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
@@ -38,6 +54,7 @@ enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
     if (optind + 2 > argc)
         return fb_fail(FB_USAGE,
                        "merge: name OUT and at least one file; see flashback merge --help");
+    FB_TRY(check_out(argv[optind]));
     const char *const *files = (const char *const *)argv + optind + 1;
     FB_TRY(fb_results_merge(&results, files, (size_t)(argc - optind - 1), &notes));
     print_notes(notes);

@@ -3,11 +3,13 @@
  * main.c: picks the sub-command, prints the one line of a failure and sets the exit status. The
  * only place that exits.
  */
+#include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -110,8 +112,21 @@ static int run_command(const struct command *command, int argc, char **argv)
     return exit_status;
 }
 
+/* A file opened while one of the three is closed would take its number, and what is printed would
+ * go into it. A closed stdout stays one that cannot be written: results may not vanish unnoticed. */
+static bool open_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_standard_files())
+        return FB_EXIT_IO;
     if (argc < 2) {
         fputs("flashback: no command; 'flashback --help' lists them\n", stderr);
         return FB_EXIT_USAGE;

@@ -237,6 +237,13 @@ static enum fb_status read_text(const char *path, char **text)
                       : fb_fail(FB_USAGE, "experiment '%s' is larger than 1 MiB", path);
     }
     buffer[length] = '\0';
+    if (strlen(buffer) != length) {
+        size_t line = 1;
+        for (const char *c = buffer; *c; c++)
+            line += *c == '\n';
+        free(buffer);
+        return fb_fail(FB_USAGE, "%s:%zu: a NUL byte; an experiment is text", path, line);
+    }
     *text = buffer;
     return FB_OK;
 }

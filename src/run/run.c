@@ -111,6 +111,8 @@ static enum fb_status print_grid(const struct run *run)
 static enum fb_status name_outputs(struct run *run)
 {
     const char *given = run->options->output;
+    if (given && !*given)
+        return fb_fail(FB_USAGE, "run: --output needs the name of a file");
     if (given ? !(run->output = strdup(given))
               : asprintf(&run->output, "%s.h5", run->experiment.name) < 0)
         return fb_fail(FB_NO_MEMORY, "no memory for a file name");
@@ -122,6 +124,7 @@ static enum fb_status name_outputs(struct run *run)
 static enum fb_status check_output(const struct run *run)
 {
     const struct fb_run_options *o = run->options;
+    FB_TRY(fb_results_check_target(run->output));
     if (o->replace || access(run->journal_path, F_OK) == 0 || access(run->output, F_OK) != 0)
         return FB_OK;
     return fb_fail(FB_USAGE, "'%s' exists and has no journal '%s' to go on with; choose another -o, "

@@ -216,7 +216,9 @@ enum fb_status fb_journal_publish(const char *journal_path, const char *results_
 {
     struct fb_results results;
     FB_TRY(fb_journal_read(&results, journal_path));
-    enum fb_status status = fb_results_write(&results, results_path);
+    enum fb_status status = results.damage ? fb_fail(FB_CORRUPT, "%s; %s is left as it was",
+                                                     results.damage, results_path)
+                                           : fb_results_write(&results, results_path);
     fb_results_free(&results);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/status.h"
 #include "store/files.h"
@@ -121,6 +122,21 @@ enum fb_status fb_results_read(struct fb_results *results, const char *path)
     FB_TRY(fb_seal_check(path));
     FB_TRY(fb_hdf5_read(results, path));
     return FB_OK;
+}
+
+enum fb_status fb_results_check_target(const char *path)
+{
+    struct stat about;
+    bool is_hdf5 = false;
+    if (stat(path, &about)) /* not there yet; where it cannot be, the journal's opening says so */
+        return FB_OK;
+    if (!S_ISREG(about.st_mode))
+        return fb_fail(FB_IO, "cannot write %s: not a regular file", path);
+    if (!about.st_size)
+        return FB_OK;
+    FB_TRY(fb_hdf5_recognise(path, &is_hdf5));
+    return is_hdf5 ? FB_OK : fb_fail(FB_USAGE, "%s is no results file; it is not replaced: choose "
+                                               "another name", path);
 }
 
 enum fb_status fb_results_write(const struct fb_results *results, const char *path)

@@ -64,6 +64,10 @@ const struct fb_record *fb_results_find(const struct fb_results *results, const 
  * FB_CORRUPT: truncated, not HDF5, not ours or of a later schema. One line each, with the name. */
 enum fb_status fb_results_read(struct fb_results *results, const char *path);
 
+/* May results be put at path? FB_OK where nothing is, or an empty or an HDF5 file; FB_IO for a folder
+ * or a device, FB_USAGE for any other file, which is somebody's and not to be replaced. */
+enum fb_status fb_results_check_target(const char *path);
+
 /* Writes path.tmp, syncs it, renames it to path and syncs the folder. FB_IO leaves an older file
  * at path as it was. */
 enum fb_status fb_results_write(const struct fb_results *results, const char *path);
