@@ -15,7 +15,7 @@ PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 104 + NROW * ROW
+HEIGHT = 120 + NROW * ROW
 load 'style.gp'
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
@@ -28,6 +28,11 @@ caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", str
 array SHADE[2]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+NOTE = "D1: the same bits in every run with the same inputs on this machine" . \
+    (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
 eval TITLES

@@ -14,13 +14,18 @@ LEFT = 74
 GAP = 26
 WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 60 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 6
+HEIGHT = 60 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 22
 load 'style.gp'
 PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
 
-has_ceiling = (CEILING == CEILING && CEILING < 3 * TOP)
+# A ceiling far above all bars would flatten them: left out.
+drawn(p) = (CEILING[p] == CEILING[p] && CEILING[p] < 3 * TOP)
 YTOP = TOP * 1.30
-YTOP = (has_ceiling && CEILING * 1.08 > YTOP) ? CEILING * 1.08 : YTOP
+has_ceiling = 0
+do for [p = 1:NP] {
+    has_ceiling = has_ceiling || drawn(p)
+    YTOP = (drawn(p) && CEILING[p] * 1.08 > YTOP) ? CEILING[p] * 1.08 : YTOP
+}
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 
 bw = 0.84 / NS
@@ -35,6 +40,10 @@ missing(dummy) = strcol(6) ne "ok" && strcol(6) ne "absent"
 roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 9.5
 
 set multiplot
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+NOTE = ANY_CUT ? NOTE_CUT : ""
 
 # Title and key, in a plot of their own across the figure.
 eval TITLES
@@ -75,7 +84,7 @@ do for [p = 1:NP] {
     set xlabel (p > NP - NCOL ? "sequence length" : "") offset 0, 0.4 textcolor rgb INK
     set xrange [0.5:GROUPS[p] + 0.5]
     plot $TICKS index (p - 1) using 1:(-1):xtic(2) with points notitle, \
-         (has_ceiling ? CEILING : NaN) with lines dt 2 lc rgb FAINT notitle, \
+         (drawn(p) ? CEILING[p] : NaN) with lines dt 2 lc rgb FAINT notitle, \
          for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
              using (place($1, s)):2:(low(0)):(high(0)):(bw * 0.94) \
              with boxerrorbars lc rgb color(s) notitle, \

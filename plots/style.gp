@@ -73,10 +73,15 @@ KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
 KEY_TOP = (SUBTITLE eq "") ? 34 : 50
 HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
-# Title and subtitle; set again after each `unset label`.
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
 TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
-    "font fs(9) textcolor rgb '#606060'"
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK

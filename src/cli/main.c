@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
 {
     if (!open_standard_files())
         return FB_EXIT_IO;
+    signal(SIGXFSZ, SIG_IGN); /* a file too large is a failed write, which has a message */
     if (argc < 2) {
         fputs("flashback: no command; 'flashback --help' lists them\n", stderr);
         return FB_EXIT_USAGE;

@@ -248,16 +248,44 @@ void fb_problem_visible(const struct fb_problem *problem, int64_t nq, int64_t nk
     *hi = last;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : least(value, high);
+}
+
+/* The sum over i from 0 to rows - 1 of i + offset held between 0 and limit: zeros, then a rising
+ * flight, then the limit. */
+static int64_t sum_of_edge(int64_t rows, int64_t offset, int64_t limit)
+{
+    int64_t rise = clamp(-offset, 0, rows), top = clamp(limit - offset, rise, rows);
+    return (top - rise) * (2 * offset + rise + top - 1) / 2 + (rows - top) * limit;
+}
+
+/* Without a loop over the rows, since a problem may be far too large to run and still be asked. Both
+ * edges of what query i sees move with i: keys below i + end, and from i + first on. */
 static int64_t pairs_of_sequence(const struct fb_problem *p, int64_t nq, int64_t nk)
 {
-    int64_t pairs = 0, lo, hi;
-    if (p->mask == FB_MASK_FULL && p->window_left < 0 && p->window_right < 0)
-        return nq * nk;
-    for (int64_t i = 0; i < nq; i++) {
-        fb_problem_visible(p, nq, nk, i, &lo, &hi);
-        pairs += hi >= lo ? hi - lo + 1 : 0;
-    }
-    return pairs;
+    const int64_t level = nk - nq; /* key i + level stands level with query i, bottom-right */
+    int64_t end = INT64_MAX, first = INT64_MIN, below, before = 0;
+    if (p->mask == FB_MASK_CAUSAL)
+        end = level + 1;
+    if (p->mask == FB_MASK_CAUSAL_TOPLEFT)
+        end = 1;
+    if (p->window_right >= 0)
+        end = least(end, level + 1 + p->window_right);
+    if (p->window_left >= 0)
+        first = level - p->window_left;
+    if (end <= first)
+        return 0;
+    below = end == INT64_MAX ? nq * nk : sum_of_edge(nq, end, nk);
+    if (first != INT64_MIN)
+        before = sum_of_edge(nq, first, nk);
+    return below - before;
 }
 
 int64_t fb_problem_pairs(const struct fb_problem *problem)

@@ -15,6 +15,14 @@ static void add_crumb(const char *file, int line)
         snprintf(trail + used, sizeof trail - used, "%s%s:%d", used ? " < " : "", file, line);
 }
 
+/* What a user typed may hold a line feed, or an escape that a terminal obeys. */
+static void keep_one_line(void)
+{
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
+
 enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, const char *format, ...)
 {
     if (!message[0]) {
@@ -22,6 +30,7 @@ enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, con
         va_start(arguments, format);
         vsnprintf(message, sizeof message, format, arguments);
         va_end(arguments);
+        keep_one_line();
     }
     add_crumb(file, line);
     return status;

@@ -34,44 +34,82 @@ static int set_blas_threads(int threads)
 #endif
 }
 
-static double median_gemm(const float *a, const float *b, float *c)
+static void call_gemm(float *matrices)
 {
-    double seconds[REPEATS];
-    for (int r = -2; r < REPEATS; r++) { /* two calls to warm up */
-        double start = fb_clock_now();
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, 1,
-                    a, GEMM_SIZE, b, GEMM_SIZE, 0, c, GEMM_SIZE);
-        if (r >= 0)
-            seconds[r] = fb_clock_now() - start;
-    }
-    return fb_stats_of(seconds, REPEATS).min;
+    const size_t elements = (size_t)GEMM_SIZE * GEMM_SIZE;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, GEMM_SIZE, GEMM_SIZE, GEMM_SIZE, 1,
+                matrices, GEMM_SIZE, matrices + elements, GEMM_SIZE, 0, matrices + 2 * elements,
+                GEMM_SIZE);
+}
+
+enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads)
+{
+    const size_t elements = (size_t)GEMM_SIZE * GEMM_SIZE;
+    probe->threads = threads;
+    probe->matrices = malloc(3 * elements * sizeof *probe->matrices);
+    if (!probe->matrices)
+        return fb_fail(FB_NO_MEMORY, "no memory to measure the GEMM ceiling");
+    for (size_t i = 0; i < 3 * elements; i++)
+        probe->matrices[i] = (float)(i * 2654435761u % 1021) / 1021 - 0.5f;
+    return FB_OK;
+}
+
+enum fb_status fb_gemm_probe_call(void *probe)
+{
+    const struct fb_gemm_probe *p = probe;
+    int before = set_blas_threads(p->threads);
+    call_gemm(p->matrices);
+    set_blas_threads(before);
+    return FB_OK;
+}
+#else
+enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads)
+{
+    *probe = (struct fb_gemm_probe){.threads = threads};
+    return FB_OK;
+}
+
+enum fb_status fb_gemm_probe_call(void *probe)
+{
+    (void)probe;
+    return fb_fail(FB_INTERNAL, "there is no BLAS to call");
+}
+#endif
+
+void fb_gemm_probe_close(struct fb_gemm_probe *probe)
+{
+    free(probe->matrices);
+    probe->matrices = NULL;
+}
+
+double fb_gemm_probe_gflops(double seconds)
+{
+    return 2e-9 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
 }
 
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
 {
-    const size_t elements = (size_t)GEMM_SIZE * GEMM_SIZE;
-    float *matrices = malloc(3 * elements * sizeof *matrices);
-    if (!matrices)
-        return fb_fail(FB_NO_MEMORY, "no memory to measure the GEMM ceiling");
-    for (size_t i = 0; i < 3 * elements; i++)
-        matrices[i] = (float)(i * 2654435761u % 1021) / 1021 - 0.5f;
-    int before = set_blas_threads(threads);
-    double seconds = median_gemm(matrices, matrices + elements, matrices + 2 * elements);
-    set_blas_threads(before);
-    free(matrices);
+    struct fb_gemm_probe probe;
+    double seconds[REPEATS];
+    enum fb_status status;
     ceilings->gemm = fb_blas_core();
-    ceilings->gemm_gflops = 2e-9 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
-    return FB_OK;
+    ceilings->gemm_gflops = ceilings->gemm_best = NAN;
+    FB_TRY(fb_gemm_probe_open(&probe, threads));
+    if (!probe.matrices)
+        return FB_OK;
+    for (int r = -2; r < REPEATS; r++) { /* two calls to warm up */
+        double start = fb_clock_now();
+        FB_TRY_OUT(fb_gemm_probe_call(&probe));
+        if (r >= 0)
+            seconds[r] = fb_clock_now() - start;
+    }
+    const struct fb_stats stats = fb_stats_of(seconds, REPEATS);
+    ceilings->gemm_gflops = fb_gemm_probe_gflops(stats.median);
+    ceilings->gemm_best = fb_gemm_probe_gflops(stats.min);
+out:
+    fb_gemm_probe_close(&probe);
+    return status;
 }
-#else
-static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
-{
-    (void)threads;
-    ceilings->gemm = fb_blas_core();
-    ceilings->gemm_gflops = NAN;
-    return FB_OK;
-}
-#endif
 
 /* Each thread copies its own stretch, and touched it first, so that it lies near it. */
 static void copy_all(char *to, const char *from, size_t bytes, int threads)

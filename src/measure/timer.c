@@ -4,28 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/status.h"
 #include "measure/machine.h"
 #include "measure/stats.h"
-
-double fb_clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-void fb_clock_sleep(double seconds)
-{
-    if (!(seconds > 0))
-        return;
-    struct timespec rest = {.tv_sec = (time_t)seconds};
-    rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
-    while (nanosleep(&rest, &rest))
-        continue;
-}
 
 static enum fb_status start_cpu(struct fb_timer *timer)
 {

@@ -9,11 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/clock.h"
 #include "flashback.h"
-
-/* Seconds of a clock that never jumps, since some fixed moment. */
-double fb_clock_now(void);
-void fb_clock_sleep(double seconds);
 
 /* How a span is measured: by the host's clock here, by events on a GPU. */
 struct fb_timer {

@@ -60,8 +60,9 @@ static void add_record(struct fb_figure_data *data, const struct fb_record *r)
         point.y = r->bwd_tflops;
         point.low = r->bwd_flops / r->bwd_ms_hi * 1e-9;
         point.high = r->bwd_flops / r->bwd_ms_lo * 1e-9;
-        if (r->gemm_tflops > 0 && !(data->ceiling >= r->gemm_tflops))
-            data->ceiling = r->gemm_tflops;
+        double *ceiling = &data->ceilings[point.panel];
+        if (r->gemm_tflops > 0 && !(*ceiling >= r->gemm_tflops))
+            *ceiling = r->gemm_tflops;
     }
     fb_chart_add(&data->chart, &point);
 }

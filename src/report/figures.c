@@ -49,7 +49,8 @@ void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *resul
     fb_chart_init(&data->chart);
     data->results = results;
     data->dtype = dtype;
-    data->ceiling = NAN;
+    for (size_t p = 0; p < FB_MOST_PANELS; p++)
+        data->ceilings[p] = NAN;
     data->only_other_numerics = true;
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
@@ -94,7 +95,8 @@ void fb_figure_scale_rates(struct fb_figure_data *data)
         data->chart.points[i].low *= 1000;
         data->chart.points[i].high *= 1000;
     }
-    data->ceiling *= small ? 1000 : 1;
+    for (size_t p = 0; p < FB_MOST_PANELS; p++)
+        data->ceilings[p] *= small ? 1000 : 1;
 }
 
 void fb_figure_panel(const struct fb_figure_data *data, const struct fb_record *r, char text[160])

@@ -10,6 +10,7 @@
 #include "store/results.h"
 
 #define FB_REASON 256
+#define FB_MOST_PANELS 12
 
 struct fb_figure_data {
     const struct fb_results *results;
@@ -20,7 +21,7 @@ struct fb_figure_data {
     char title[320];
     char subtitle[160]; /* the machine, where it matters */
     char y_label[96];
-    double ceiling;         /* GEMM rate in the unit of y; NaN: none */
+    double ceilings[FB_MOST_PANELS]; /* GEMM rate of each panel in the unit of y; NaN: none */
     char reason[FB_REASON]; /* why the figure cannot be drawn; "" if it can */
     char remark[FB_REASON]; /* what the figure leaves out; "" if nothing */
 };
@@ -51,7 +52,7 @@ bool fb_figure_comparable(const struct fb_figure_data *data, const struct fb_rec
 /* The subtitle: "Intel Xeon ..., 2 threads", the machine of the first run. */
 void fb_figure_machine(struct fb_figure_data *data);
 
-/* Rates in GFLOP/s while none of the chart's reaches 1 TFLOP/s; scales y, low, high, ceiling. */
+/* Rates in GFLOP/s while none of the chart's reaches 1 TFLOP/s; scales y, low, high, ceilings. */
 void fb_figure_scale_rates(struct fb_figure_data *data);
 
 /* "causal, head size 64", and distribution and threads where they vary. */
@@ -59,7 +60,6 @@ void fb_figure_panel(const struct fb_figure_data *data, const struct fb_record *
                      char text[160]);
 
 /* The panels of the records that `want` accepts: a row a head size, a column a mask. */
-#define FB_MOST_PANELS 12
 struct fb_panels {
     char names[FB_MOST_PANELS][160];
     size_t count, columns;

@@ -71,8 +71,13 @@ static void write_head(FILE *out, const char *name, const struct fb_figure_data 
     fb_chart_write_text(out, "TITLE", data->title);
     fb_chart_write_text(out, "SUBTITLE", data->subtitle);
     fb_chart_write_text(out, "YLABEL", data->y_label);
-    fb_chart_write_real(out, "CEILING", data->ceiling);
     fb_chart_write(&data->chart, out);
+    fputs("array CEILING[NP]\n", out);
+    for (size_t p = 0; p < data->chart.panel_count && p < FB_MOST_PANELS; p++) {
+        char element[32];
+        snprintf(element, sizeof element, "CEILING[%zu]", p + 1);
+        fb_chart_write_real(out, element, data->ceilings[p]);
+    }
     putc('\n', out);
 }
 

@@ -63,7 +63,7 @@ static void put_times(struct fb_sheet *sheet, const struct fb_record *r, double 
     fb_sheet_text(sheet, "%lld", (long long)r->n_samples);
     fb_sheet_four(sheet, r->bwd_tflops * unit);
     put_flagged(sheet, "%.1f", "%.1f!", r->bwd_ceiling_pct, 100,
-                "above 100 % of the GEMM ceiling: the rate or the ceiling is wrong");
+                "faster than the GEMM itself: look at the spread, or one of the two is wrong");
     fb_sheet_four(sheet, r->fwd_ms);
     put_flagged(sheet, "%.2f", "%.2f!", r->bwd_ms / r->fwd_ms, SLOW_BACKWARD,
                 "a backward slower than 4 forwards (the model: 2.5)");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/case.h"
 
+#include <search.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,17 +100,70 @@ void fb_cases_free(struct fb_case *cases, size_t count)
     free(cases);
 }
 
+/* ---- Sets --------------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static bool make_room(struct fb_case_set *set)
+{
+    size_t room = set->room ? 2 * set->room : 64;
+    if (set->count < set->room)
+        return true;
+    struct fb_case *grown = realloc(set->cases, room * sizeof *grown);
+    if (!grown)
+        return false;
+    set->cases = grown;
+    set->room = room;
+    return true;
+}
+
+enum fb_status fb_case_set_add(struct fb_case_set *set, struct fb_case *one)
+{
+    char **found = make_room(set) ? tsearch(one->key, &set->keys, compare_keys) : NULL;
+    if (found && *found == one->key) {
+        set->cases[set->count++] = *one;
+        return FB_OK;
+    }
+    fb_case_free(one);
+    return found ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for %zu cases", set->count + 1);
+}
+
+static void keep_key(void *key)
+{
+    (void)key; /* the case owns it */
+}
+
+struct fb_case *fb_case_set_release(struct fb_case_set *set, size_t *count)
+{
+    struct fb_case *cases = set->cases;
+    *count = set->count;
+    tdestroy(set->keys, keep_key);
+    memset(set, 0, sizeof *set);
+    return cases;
+}
+
 int fb_case_same_group(const struct fb_case *a, const struct fb_case *b)
 {
     return a->threads == b->threads && !strcmp(a->problem, b->problem) &&
            !strcmp(a->recipe, b->recipe);
 }
 
+/* FNV-1a, 64 bit. */
+uint64_t fb_case_hash(uint64_t hash, const struct fb_case *one)
+{
+    const char *c = one->key;
+    do
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    while (*c++);
+    return hash;
+}
+
 int fb_case_shard(const struct fb_case *one, int shards)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a, 64 bit */
-    for (const char *c = one->key; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    uint64_t hash = fb_case_hash(FB_CASE_HASH, one);
     hash ^= hash >> 32; /* the low bits of FNV-1a mix poorly */
     return (int)(hash % (uint64_t)shards);
 }

@@ -25,8 +25,24 @@ enum fb_status fb_case_make(struct fb_case *out, const char *variant, const char
 void fb_case_free(struct fb_case *one);
 void fb_cases_free(struct fb_case *cases, size_t count);
 
+/* Cases in the order they were added, each key once. All zero is an empty set. */
+struct fb_case_set {
+    struct fb_case *cases;
+    size_t count, room;
+    void *keys; /* search tree over the keys */
+};
+
+/* Takes the case over, or frees it where its key is there already. */
+enum fb_status fb_case_set_add(struct fb_case_set *set, struct fb_case *one);
+/* Hands the cases over to whoever frees them with fb_cases_free; the set is empty then. */
+struct fb_case *fb_case_set_release(struct fb_case_set *set, size_t *count);
+
 /* Cases that share inputs and reference, and whose variants are timed in turn. */
 int fb_case_same_group(const struct fb_case *a, const struct fb_case *b);
+
+/* A hash of the key, its end included, carried on from the one before; the first starts it. */
+#define FB_CASE_HASH 14695981039346656037u
+uint64_t fb_case_hash(uint64_t hash, const struct fb_case *one);
 
 /* The shard of a case, 0 to shards - 1: a hash of the key, so that long sequences spread. */
 int fb_case_shard(const struct fb_case *one, int shards);

@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "run/check_report.h"
 #include "run/check_set.h"
+#include "run/facts.h"
 #include "run/golden.h"
 #include "run/supervisor.h"
 #include "run/tally.h"
@@ -92,6 +93,7 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     enum fb_status status;
     int signal = 0;
     fb_log_quiet(options->quiet);
+    FB_TRY_OUT(fb_facts_check_environment());
     FB_TRY_OUT(fb_check_set_make(&check.set, options));
     FB_TRY_OUT(fb_tally_init(&check.tally, options->variants, options->variant_count));
     FB_TRY_OUT(fb_check_report_open(&check.report, options));

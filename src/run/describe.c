@@ -27,7 +27,7 @@ static enum fb_status describe_problem(struct fb_record *r, const struct fb_prob
     r->dropout = p->dropout;
     r->pairs = fb_problem_pairs(p);
     struct fb_cost cost;
-    fb_cost_of(p, &cost);
+    fb_cost_of(&cost, p, r->pairs);
     r->fwd_flops = cost.forward_flops;
     r->bwd_flops = cost.backward_flops;
     FB_TRY(fb_text_set(&r->dtype, "%s", fb_dtype_name(p->dtype)));

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/numbers.h"
 #include "core/status.h"
 #include "run/grid.h"
 
@@ -21,107 +20,6 @@ struct reader {
     int replace; /* a --set: replaces instead of adding to */
     enum fb_status status;
 };
-
-void fb_measure_default(struct fb_measure *measure)
-{
-    *measure = (struct fb_measure){.what = FB_WHAT_SPEED | FB_WHAT_MEMORY | FB_WHAT_ERROR,
-                                   .warmup = 1,
-                                   .min_samples = 5,
-                                   .max_samples = 100,
-                                   .max_seconds = 5,
-                                   .interval = 0.01,
-                                   .deadline = 600,
-                                   .det_runs = 10,
-                                   .forward = true,
-                                   .flush = true};
-}
-
-/* ---- [measure] -------------------------------------------------------------------------------- */
-
-static enum fb_status set_what(struct fb_measure *measure, const char *value, int replace)
-{
-    static const char *const names[] = {"speed", "memory", "error", "determinism"};
-    char copy[256], *rest = copy;
-    unsigned what = 0;
-    snprintf(copy, sizeof copy, "%s", value);
-    for (char *word; (word = strsep(&rest, " \t"));) {
-        size_t i = 0;
-        while (i < 4 && strcmp(word, names[i]))
-            i++;
-        if (*word && i == 4)
-            return fb_fail(FB_USAGE, "what=%s is not one of speed, memory, error, determinism",
-                           word);
-        if (*word)
-            what |= 1u << i;
-    }
-    (void)replace;
-    measure->what = what;
-    return FB_OK;
-}
-
-static enum fb_status set_word(bool *flag, const char *key, const char *value, const char *off,
-                               const char *on)
-{
-    if (strcmp(value, on) && strcmp(value, off))
-        return fb_fail(FB_USAGE, "%s=%s is not %s or %s", key, value, on, off);
-    *flag = !strcmp(value, on);
-    return FB_OK;
-}
-
-static enum fb_status set_count(int *count, const char *key, const char *value, int least)
-{
-    int64_t number;
-    if (!fb_number_int(value, &number) || number < least || number > 1000000)
-        return fb_fail(FB_USAGE, "%s=%s is not a whole number from %d to 1000000", key, value,
-                       least);
-    *count = (int)number;
-    return FB_OK;
-}
-
-static enum fb_status set_real(double *real, const char *key, const char *value, double least)
-{
-    double number;
-    if (!fb_number_real(value, &number) || !(number >= least && number <= 1e6))
-        return fb_fail(FB_USAGE, "%s=%s is not a number from %g to 1e6", key, value, least);
-    *real = number;
-    return FB_OK;
-}
-
-static enum fb_status set_measure(struct fb_measure *m, const char *key, const char *value,
-                                  int replace)
-{
-    if (!strcmp(key, "what"))
-        return set_what(m, value, replace);
-    if (!strcmp(key, "warmup"))
-        return set_count(&m->warmup, key, value, 0);
-    if (!strcmp(key, "min_samples"))
-        return set_count(&m->min_samples, key, value, 1);
-    if (!strcmp(key, "max_samples"))
-        return set_count(&m->max_samples, key, value, 1);
-    if (!strcmp(key, "det_runs"))
-        return set_count(&m->det_runs, key, value, 2);
-    if (!strcmp(key, "max_seconds"))
-        return set_real(&m->max_seconds, key, value, 0);
-    if (!strcmp(key, "interval"))
-        return set_real(&m->interval, key, value, 0);
-    if (!strcmp(key, "rest"))
-        return set_real(&m->rest, key, value, 0);
-    if (!strcmp(key, "deadline"))
-        return set_real(&m->deadline, key, value, 0.01);
-    if (!strcmp(key, "forward"))
-        return set_word(&m->forward, key, value, "no", "yes");
-    if (!strcmp(key, "mode"))
-        return set_word(&m->sustained, key, value, "burst", "sustained");
-    if (!strcmp(key, "l2"))
-        return set_word(&m->flush, key, value, "warm", "flush");
-    if (!strcmp(key, "time_failed"))
-        return set_word(&m->time_failed, key, value, "no", "yes");
-    return fb_fail(FB_USAGE,
-                   "unknown key '%s' in [measure]; allowed: what, warmup, min_samples, "
-                   "max_samples, max_seconds, interval, rest, deadline, det_runs, forward, mode, "
-                   "l2, time_failed",
-                   key);
-}
 
 /* ---- [experiment] and sections ---------------------------------------------------------------- */
 
@@ -167,7 +65,7 @@ static enum fb_status set_key(struct reader *reader, const char *section, const 
     if (!strcmp(section, "experiment"))
         return set_experiment(reader->experiment, key, value);
     if (!strcmp(section, "measure"))
-        return set_measure(&reader->experiment->measure, key, value, reader->replace);
+        return fb_measure_set(&reader->experiment->measure, key, value);
     if (strncmp(section, "grid", 4) || (section[4] && section[4] != ' '))
         return fb_fail(FB_USAGE, "unknown section [%s]; allowed: experiment, grid, grid NAME, "
                                  "measure", section);
@@ -189,18 +87,6 @@ static int take_line(void *user, const char *section, const char *key, const cha
 
 /* ---- Settings from the command line ------------------------------------------------------------ */
 
-static int is_measure_key(const char *key)
-{
-    static const char *const keys[] = {"what",     "warmup", "min_samples", "max_samples",
-                                       "det_runs", "rest",   "max_seconds", "interval",
-                                       "deadline", "mode",   "forward",     "l2",
-                                       "time_failed"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(keys[i], key))
-            return 1;
-    return 0;
-}
-
 /* KEY=VALUE replaces a key of [measure], or a list in every grid. */
 static enum fb_status apply_setting(struct reader *reader, const char *setting)
 {
@@ -210,8 +96,8 @@ static enum fb_status apply_setting(struct reader *reader, const char *setting)
         return fb_fail(FB_USAGE, "--set %s: expected KEY=VALUE", setting);
     snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
     reader->replace = 1;
-    if (is_measure_key(key))
-        return set_measure(&reader->experiment->measure, key, equals + 1, 1);
+    if (fb_measure_has(key))
+        return fb_measure_set(&reader->experiment->measure, key, equals + 1);
     for (size_t i = 0; i < reader->grid_count; i++)
         FB_TRY(fb_grid_add(&reader->grids[i], key, equals + 1, 1));
     return FB_OK;
@@ -275,13 +161,16 @@ static enum fb_status locate(struct reader *reader, const char *path, int line)
 static enum fb_status expand_all(struct reader *reader, const char *path)
 {
     struct fb_experiment *e = reader->experiment;
-    for (size_t i = 0; i < reader->grid_count; i++) {
-        if (fb_grid_expand(&reader->grids[i], &e->cases, &e->case_count) != FB_OK) {
-            char message[400];
-            snprintf(message, sizeof message, "%s", fb_status_message());
-            fb_status_clear();
-            return fb_fail(FB_USAGE, "%s: %s", path, message);
-        }
+    struct fb_case_set set = {0};
+    enum fb_status status = FB_OK;
+    for (size_t i = 0; i < reader->grid_count && status == FB_OK; i++)
+        status = fb_grid_expand(&reader->grids[i], &set);
+    e->cases = fb_case_set_release(&set, &e->case_count);
+    if (status != FB_OK) {
+        char message[400];
+        snprintf(message, sizeof message, "%s", fb_status_message());
+        fb_status_clear();
+        return fb_fail(status, "%s: %s", path, message);
     }
     return e->case_count ? FB_OK : fb_fail(FB_USAGE, "%s: no [grid] section, so no case", path);
 }

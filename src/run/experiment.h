@@ -7,31 +7,8 @@
 #ifndef FB_RUN_EXPERIMENT_H
 #define FB_RUN_EXPERIMENT_H
 
-#include <stdbool.h>
-
 #include "run/case.h"
-
-/* What to find out about each case. */
-#define FB_WHAT_SPEED 1u
-#define FB_WHAT_MEMORY 2u
-#define FB_WHAT_ERROR 4u
-#define FB_WHAT_DETERMINISM 8u
-
-struct fb_measure {
-    unsigned what;      /* FB_WHAT_* */
-    int warmup;         /* calls before the first sample */
-    int min_samples;    /* at least this many samples ... */
-    int max_samples;    /* ... and at most this many */
-    double max_seconds; /* per case, all samples together */
-    double interval;    /* stop once the 95 % interval of the median is this narrow, 0.01 is 1 % */
-    double rest;        /* pause before a sample, in units of the sample's own time (burst) */
-    double deadline;    /* seconds one case may take before its worker is killed */
-    int det_runs;       /* backward calls whose gradients are hashed */
-    bool forward;       /* time the forward too */
-    bool sustained;     /* back to back for at least 2 s, instead of burst */
-    bool flush;         /* flush the caches between samples */
-    bool time_failed;   /* time a variant that failed its check, and say so in the record */
-};
+#include "run/measure.h"
 
 struct fb_experiment {
     char *name;     /* the file's name without folder and ending */
@@ -47,9 +24,6 @@ struct fb_experiment {
  * allowed keys or values, FB_IO names the file. */
 enum fb_status fb_experiment_read(struct fb_experiment *experiment, const char *path,
                                   const char *const *settings, size_t setting_count);
-
-/* The measure block that a file without one gets. */
-void fb_measure_default(struct fb_measure *measure);
 
 void fb_experiment_free(struct fb_experiment *experiment);
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/clock.h"
 #include "core/json.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
@@ -30,9 +30,7 @@ static enum fb_status add_machine(struct fb_run *facts)
 
 static enum fb_status add_command(struct fb_run *facts, int argc, char **argv)
 {
-    char *line = strdup("flashback"), stamp[32];
-    time_t now = time(NULL);
-    struct tm utc;
+    char *line = strdup("flashback"), stamp[FB_CLOCK_STAMP];
     for (int i = 0; line && i < argc; i++) {
         char *longer = NULL;
         if (asprintf(&longer, "%s %s", line, argv[i]) < 0)
@@ -45,7 +43,7 @@ static enum fb_status add_command(struct fb_run *facts, int argc, char **argv)
     enum fb_status status = fb_run_set(facts, "argv", "%s", line);
     free(line);
     FB_TRY(status);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    fb_clock_stamp(stamp);
     FB_TRY(fb_run_set(facts, "started", "%s", stamp));
     return fb_run_set(facts, "program", "flashback");
 }
@@ -53,14 +51,22 @@ static enum fb_status add_command(struct fb_run *facts, int argc, char **argv)
 /* Names the grid: two journals may only be joined or gone on with if they cut up the same one. */
 static uint64_t grid_hash(const struct fb_experiment *experiment)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = FB_CASE_HASH;
     for (size_t i = 0; i < experiment->case_count; i++)
-        for (const char *c = experiment->cases[i].key; ; c++) {
-            hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-            if (!*c)
-                break;
-        }
+        hash = fb_case_hash(hash, &experiment->cases[i]);
     return hash;
+}
+
+/* "what = speed; warmup = 1; ...": how it was measured, a --set taken into account. */
+static enum fb_status add_measure(struct fb_run *facts, const struct fb_measure *measure)
+{
+    char text[FB_MEASURE_KEYS * (FB_MEASURE_TEXT + 32)] = "", value[FB_MEASURE_TEXT];
+    for (int i = 0, used = 0; i < FB_MEASURE_KEYS; i++) {
+        fb_measure_print(measure, i, value);
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s = %s", i ? "; " : "",
+                         fb_measure_key(i), value);
+    }
+    return fb_run_set(facts, "measure", "%s", text);
 }
 
 static enum fb_status add_experiment(struct fb_run *facts, const struct fb_run_options *options,
@@ -69,10 +75,17 @@ static enum fb_status add_experiment(struct fb_run *facts, const struct fb_run_o
     FB_TRY(fb_run_set(facts, "experiment", "%s", e->name));
     FB_TRY(fb_run_set(facts, "experiment_text", "%s", e->text));
     FB_TRY(fb_run_set(facts, "question", "%s", e->question ? e->question : ""));
+    FB_TRY(add_measure(facts, &e->measure));
     FB_TRY(fb_run_set(facts, "shows", "%s", e->shows ? e->shows : ""));
     FB_TRY(fb_run_set(facts, "grid_hash", "%016llx", (unsigned long long)grid_hash(e)));
     FB_TRY(fb_run_set(facts, "shard", "%d", options->shard));
     return fb_run_set(facts, "shards", "%d", options->shards);
+}
+
+enum fb_status fb_facts_check_environment(void)
+{
+    const char *error = fb_cpu_isa_error();
+    return error ? fb_fail(FB_USAGE, "%s", error) : FB_OK;
 }
 
 enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,

@@ -102,8 +102,9 @@ enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *va
     }
     if (replace)
         free_words(list);
-    FB_TRY(add_words(list, value));
-    return list->count ? FB_OK : fb_fail(FB_USAGE, "key '%s' in [%s] has no value", key, grid->name);
+    if (!value[strspn(value, " \t\n")])
+        return fb_fail(FB_USAGE, "key '%s' in [%s] has no value", key, grid->name);
+    return add_words(list, value);
 }
 
 /* One pass of the product: an odometer with a digit for each list. */
@@ -140,24 +141,6 @@ static enum fb_status parse_threads(const char *word, int *threads)
     return FB_OK;
 }
 
-static enum fb_status append_case(struct fb_case **cases, size_t *count, struct fb_case *one)
-{
-    for (size_t i = 0; i < *count; i++) {
-        if (!strcmp((*cases)[i].key, one->key)) {
-            fb_case_free(one);
-            return FB_OK;
-        }
-    }
-    struct fb_case *grown = realloc(*cases, (*count + 1) * sizeof *grown);
-    if (!grown) {
-        fb_case_free(one);
-        return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", *count + 1);
-    }
-    *cases = grown;
-    grown[(*count)++] = *one;
-    return FB_OK;
-}
-
 /* The problem text of the odometer's present state: the base and one item an axis. Malloc'd. */
 static char *problem_text(const struct fb_grid *grid, const struct odometer *odometer)
 {
@@ -174,7 +157,7 @@ static char *problem_text(const struct fb_grid *grid, const struct odometer *odo
 }
 
 static enum fb_status emit_case(const struct fb_grid *grid, const struct odometer *odometer,
-                                struct fb_case **cases, size_t *count)
+                                struct fb_case_set *set)
 {
     size_t next = 1 + grid->axis_count;
     struct fb_case one;
@@ -188,7 +171,7 @@ static enum fb_status emit_case(const struct fb_grid *grid, const struct odomete
                      wheel_word(odometer, next), threads);
     free(text);
     FB_TRY(status);
-    return append_case(cases, count, &one);
+    return fb_case_set_add(set, &one);
 }
 
 static enum fb_status check_variants(const struct fb_grid *grid)
@@ -202,7 +185,19 @@ static enum fb_status check_variants(const struct fb_grid *grid)
     return FB_OK;
 }
 
-enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case **cases, size_t *count)
+/* A slip in a list is told at once, not after an hour of multiplying out. */
+static enum fb_status check_product(const struct fb_grid *grid, const struct odometer *odometer)
+{
+    double product = 1;
+    for (size_t w = 0; w < odometer->wheels; w++)
+        product *= (double)odometer->list[w]->count;
+    if (product <= FB_GRID_LIMIT)
+        return FB_OK;
+    return fb_fail(FB_USAGE, "[%s] has %.4g cases; at most %d: split it into several files",
+                   grid->name, product, FB_GRID_LIMIT);
+}
+
+enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case_set *set)
 {
     static char *nothing[] = {""}, *zero[] = {"0"}, *plain[] = {"randn@1"};
     const struct fb_words no_base = {nothing, 1}, all_threads = {zero, 1}, randn = {plain, 1};
@@ -216,8 +211,9 @@ enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case **cases
     odometer.list[odometer.wheels++] = grid->threads.count ? &grid->threads : &all_threads;
     odometer.list[odometer.wheels++] = grid->numerics.count ? &grid->numerics : &no_base;
     odometer.list[odometer.wheels++] = &grid->variants;
+    FB_TRY(check_product(grid, &odometer));
     do
-        FB_TRY(emit_case(grid, &odometer, cases, count));
+        FB_TRY(emit_case(grid, &odometer, set));
     while (odometer_step(&odometer));
     return FB_OK;
 }

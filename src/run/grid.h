@@ -31,10 +31,12 @@ struct fb_grid {
  * `replace` empties the list first (a --set). FB_USAGE for an unknown key, naming the known ones. */
 enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *value, int replace);
 
-/* Multiplies the grid out and appends its cases; a case that is there already is not added again.
+#define FB_GRID_LIMIT 100000 /* cases of one grid */
+
+/* Multiplies the grid out and adds its cases; a case that is there already is not added again.
  * Problem axes vary slowest, then recipe and threads; numerics and variants fastest, so that what
  * is to be compared stands together. */
-enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case **cases, size_t *count);
+enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case_set *set);
 
 void fb_grid_free(struct fb_grid *grid);
 

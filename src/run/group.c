@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
+#include "core/clock.h"
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/registry.h"
@@ -34,10 +34,8 @@ struct work {
 
 static enum fb_status stamp(struct fb_record *record)
 {
-    char text[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    char text[FB_CLOCK_STAMP];
+    fb_clock_stamp(text);
     return fb_text_set(&record->started, "%s", text);
 }
 

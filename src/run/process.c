@@ -30,12 +30,26 @@ static void close_all(struct channels *channels)
             close(all[i]);
 }
 
+/* Moves a descriptor out of the way of those that a worker finds its channels at, so that after the
+ * fork nothing is left that can fail. */
+static bool move_up(int *fd)
+{
+    int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
+    if (moved < 0)
+        return false;
+    close(*fd);
+    *fd = moved;
+    return true;
+}
+
 static enum fb_status open_channels(struct channels *channels)
 {
     *channels = (struct channels){{-1, -1}, {-1, -1}, -1};
     channels->beacon = memfd_create("flashback-beacon", MFD_CLOEXEC);
     if (channels->beacon < 0 || ftruncate(channels->beacon, sizeof(struct fb_beacon)) ||
-        pipe2(channels->orders, O_CLOEXEC) || pipe2(channels->records, O_CLOEXEC)) {
+        pipe2(channels->orders, O_CLOEXEC) || pipe2(channels->records, O_CLOEXEC) ||
+        !move_up(&channels->orders[0]) || !move_up(&channels->records[1]) ||
+        !move_up(&channels->beacon)) {
         int cause = errno;
         close_all(channels);
         return fb_fail(FB_IO, "cannot set up a worker: %s", strerror(cause));
@@ -43,15 +57,7 @@ static enum fb_status open_channels(struct channels *channels)
     return FB_OK;
 }
 
-/* Moves fd to `to`, open across exec. Only calls what is safe after fork. */
-static void place(int fd, int to)
-{
-    if (fd == to)
-        fcntl(fd, F_SETFD, 0);
-    else
-        dup2(fd, to);
-}
-
+/* Only calls what is safe after fork. */
 static void become_worker(const struct channels *channels, pid_t supervisor,
                           const char *const *arguments)
 {
@@ -63,16 +69,10 @@ static void become_worker(const struct channels *channels, pid_t supervisor,
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    /* Out of the way of 3 and 4 first: either may be one of the two. */
-    int records = fcntl(channels->records[1], F_DUPFD, 10);
-    int beacon = fcntl(channels->beacon, F_DUPFD, 10);
-    int orders = fcntl(channels->orders[0], F_DUPFD, 10);
-    place(orders, STDIN_FILENO);
-    place(records, FB_WORKER_RECORDS);
-    place(beacon, FB_WORKER_BEACON);
-    close(orders);
-    close(records);
-    close(beacon);
+    signal(SIGXFSZ, SIG_DFL);
+    dup2(channels->orders[0], STDIN_FILENO);
+    dup2(channels->records[1], FB_WORKER_RECORDS);
+    dup2(channels->beacon, FB_WORKER_BEACON);
     dup2(STDERR_FILENO, STDOUT_FILENO); /* what a variant prints must not mix with results */
     execv("/proc/self/exe", (char *const *)arguments);
     _exit(127);

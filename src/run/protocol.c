@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/numbers.h"
 #include "core/status.h"
@@ -15,13 +14,6 @@ const char *fb_stage_name(enum fb_stage stage)
     return (size_t)stage < sizeof names / sizeof *names ? names[stage] : "unknown";
 }
 
-long long fb_clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 void fb_beacon_set(struct fb_beacon *beacon, int index, enum fb_stage stage)
 {
     atomic_store_explicit(&beacon->since, fb_clock_ns(), memory_order_relaxed);
@@ -29,12 +21,13 @@ void fb_beacon_set(struct fb_beacon *beacon, int index, enum fb_stage stage)
     atomic_store_explicit(&beacon->index, index, memory_order_release);
 }
 
-/* The measure block travels as numbers in this order; %.17g keeps every bit. */
-static void write_measure(FILE *to, const struct fb_measure *m)
+static void write_measure(FILE *to, const struct fb_measure *measure)
 {
-    fprintf(to, "measure %u %d %d %d %.17g %.17g %.17g %.17g %d %d %d %d %d\n", m->what, m->warmup,
-            m->min_samples, m->max_samples, m->max_seconds, m->interval, m->rest, m->deadline,
-            m->det_runs, m->forward, m->sustained, m->flush, m->time_failed);
+    char value[FB_MEASURE_TEXT];
+    for (int i = 0; i < FB_MEASURE_KEYS; i++) {
+        fb_measure_print(measure, i, value);
+        fprintf(to, "measure %s %s\n", fb_measure_key(i), value);
+    }
 }
 
 enum fb_status fb_group_write(FILE *to, const struct fb_case *cases, const size_t *todo,
@@ -72,28 +65,12 @@ static enum fb_status read_header(struct fb_group *group, char *line)
     return group->problem && group->recipe ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory");
 }
 
-static enum fb_status read_measure(struct fb_measure *m, char *line)
+static enum fb_status read_measure(struct fb_measure *measure, char *line)
 {
-    double number[13];
     char *rest = line;
     strsep(&rest, " ");
-    for (int i = 0; i < 13; i++)
-        if (!rest || !fb_number_real(strsep(&rest, " "), &number[i]))
-            return malformed(line);
-    *m = (struct fb_measure){.what = (unsigned)number[0],
-                             .warmup = (int)number[1],
-                             .min_samples = (int)number[2],
-                             .max_samples = (int)number[3],
-                             .max_seconds = number[4],
-                             .interval = number[5],
-                             .rest = number[6],
-                             .deadline = number[7],
-                             .det_runs = (int)number[8],
-                             .forward = number[9] != 0,
-                             .sustained = number[10] != 0,
-                             .flush = number[11] != 0,
-                             .time_failed = number[12] != 0};
-    return FB_OK;
+    const char *key = strsep(&rest, " ");
+    return rest ? fb_measure_set(measure, key, rest) : malformed(line);
 }
 
 static enum fb_status read_case(struct fb_group *group, char *line)

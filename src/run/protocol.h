@@ -5,7 +5,7 @@
  * can be driven by hand:
  *
  *     group THREADS TIMED PROBLEM RECIPE          record INDEX JSON
- *     measure ...                                 done, or
+ *     measure KEY VALUE                           done, or
  *                                                 leave (a fresh worker is to take the rest)
  *     case INDEX VARIANT NUMERICS
  *     go
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "core/clock.h"
 #include "run/experiment.h"
 
 enum { FB_WORKER_RECORDS = 3, FB_WORKER_BEACON = 4 }; /* file descriptors of a worker */
@@ -43,7 +44,6 @@ struct fb_beacon {
 };
 
 void fb_beacon_set(struct fb_beacon *beacon, int index, enum fb_stage stage);
-long long fb_clock_ns(void);
 
 /* Cases with the same inputs: one problem, recipe and thread count. */
 struct fb_group {

@@ -131,8 +131,8 @@ static enum fb_status flag_implausible(struct fb_bench *bench, const struct fb_c
     char text[FB_PLAUSIBLE_TEXT] = "";
     const int gemms = bench->variant->properties.gemms;
     const struct fb_plausibility limit = {
-        .flops = fb_cost_executed(&bench->shared->problem, gemms < 5 ? gemms : 5),
-        .gemm_gflops = ceilings->gemm_gflops};
+        .flops = fb_cost_executed(&bench->shared->problem, r->pairs, gemms < 5 ? gemms : 5),
+        .gemm_gflops = ceilings->gemm_best};
     if (gemms)
         fb_plausible(text, r->bwd_ms * 1e-3, &limit);
     return *text ? fb_text_set(&r->reason, "%s%s%s", fb_text(r->reason),
@@ -187,42 +187,78 @@ static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_serie
     return fb_bench_finish(bench, verdict, reason);
 }
 
+/* The series of a group: one a bench, and the GEMM of the ceiling among them. */
+struct sampled {
+    struct fb_series *backward, *forward; /* [count + 1], [count] */
+    struct fb_gemm_probe probe;
+    struct fb_ceilings ceilings;
+};
+
+static enum fb_status make_series(struct sampled *sampled, struct fb_bench *const *benches,
+                                  size_t count)
+{
+    sampled->backward = calloc(count + 1, sizeof *sampled->backward);
+    sampled->forward = calloc(count, sizeof *sampled->forward);
+    if (!sampled->backward || !sampled->forward)
+        return fb_fail(FB_NO_MEMORY, "no memory for %zu series", count);
+    for (size_t i = 0; i < count; i++) {
+        sampled->backward[i] = (struct fb_series){
+            .call = call_backward, .arg = benches[i], .phases = &benches[i]->phases};
+        sampled->forward[i] = (struct fb_series){.call = call_forward, .arg = benches[i]};
+    }
+    sampled->backward[count] =
+        (struct fb_series){.call = fb_gemm_probe_call, .arg = &sampled->probe};
+    return fb_gemm_probe_open(&sampled->probe, benches[0]->shared->threads);
+}
+
+/* The GEMM's rate while these variants ran takes the place of the one measured before. */
+static void renew_ceiling(struct sampled *sampled, const struct fb_series *gemm)
+{
+    struct fb_ceilings *ceilings = &sampled->ceilings;
+    if (!gemm->count)
+        return;
+    const struct fb_stats stats = fb_stats_of(gemm->samples, (size_t)gemm->count);
+    ceilings->gemm_gflops = fb_gemm_probe_gflops(stats.median);
+    ceilings->gemm_best = fmax(ceilings->gemm_best, fb_gemm_probe_gflops(stats.min));
+}
+
+static void free_series(struct sampled *sampled, size_t count)
+{
+    for (size_t i = 0; sampled->backward && i <= count; i++)
+        fb_series_free(&sampled->backward[i]);
+    for (size_t i = 0; sampled->forward && i < count; i++)
+        fb_series_free(&sampled->forward[i]);
+    free(sampled->backward);
+    free(sampled->forward);
+    fb_gemm_probe_close(&sampled->probe);
+}
+
 /* All open benches, sampled in turn. */
 static enum fb_status sample_open(struct fb_bench *const *benches, size_t count)
 {
     const struct fb_measure *measure = benches[0]->shared->measure;
-    struct fb_series *backward = calloc(count, sizeof *backward);
-    struct fb_series *forward = calloc(count, sizeof *forward);
+    struct sampled sampled = {0};
     struct fb_timer timer = fb_timer_cpu();
     const struct fb_ceilings *ceilings;
     struct fb_sampling sampling;
     enum fb_status status;
-    if (!backward || !forward) {
-        status = fb_fail(FB_NO_MEMORY, "no memory for %zu series", count);
-        goto out;
-    }
-    for (size_t i = 0; i < count; i++) {
-        backward[i] = (struct fb_series){.call = call_backward, .arg = benches[i],
-                                         .phases = &benches[i]->phases};
-        forward[i] = (struct fb_series){.call = call_forward, .arg = benches[i]};
-    }
+    FB_TRY_OUT(make_series(&sampled, benches, count));
     FB_TRY_OUT(make_sampling(measure, &sampling));
     FB_TRY_OUT(get_ceilings(benches[0]->shared->threads, &ceilings));
-    FB_TRY_OUT(fb_sample(&timer, &sampling, backward, (int)count));
+    sampled.ceilings = *ceilings;
+    FB_TRY_OUT(fb_sample(&timer, &sampling, sampled.backward,
+                         (int)count + (sampled.probe.matrices ? 1 : 0)));
+    renew_ceiling(&sampled, &sampled.backward[count]);
     for (size_t i = 0; i < count; i++)
         benches[i]->host.phases = NULL; /* the forward's are not asked for */
     if (measure->forward)
-        FB_TRY_OUT(fb_sample(&timer, &sampling, forward, (int)count));
+        FB_TRY_OUT(fb_sample(&timer, &sampling, sampled.forward, (int)count));
     for (size_t i = 0; i < count; i++)
-        FB_TRY_OUT(finish_timed(benches[i], &backward[i], measure->forward ? &forward[i] : NULL,
-                                &timer, ceilings));
+        FB_TRY_OUT(finish_timed(benches[i], &sampled.backward[i],
+                                measure->forward ? &sampled.forward[i] : NULL, &timer,
+                                &sampled.ceilings));
 out:
-    for (size_t i = 0; i < count && backward && forward; i++) {
-        fb_series_free(&backward[i]);
-        fb_series_free(&forward[i]);
-    }
-    free(backward);
-    free(forward);
+    free_series(&sampled, count);
     return status;
 }
 

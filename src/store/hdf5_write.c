@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/clock.h"
 #include "core/status.h"
 #include "store/hdf5.h"
 
@@ -309,10 +309,8 @@ static herr_t put_root(const struct fb_results *results, hid_t file)
 {
     const struct fb_run none = {0};
     const struct fb_run *run = results->run_count ? &results->runs[0] : &none;
-    char history[1024], now[32];
-    time_t seconds = time(NULL);
-    struct tm utc;
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    char history[1024], now[FB_CLOCK_STAMP];
+    fb_clock_stamp(now);
     snprintf(history, sizeof history, "%s: %s", now, fb_run_get(run, "argv"));
     const char *title = fb_run_get(run, "question");
     if (put_attribute(file, "Conventions", "CF-1.10") < 0 ||

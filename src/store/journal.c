@@ -82,6 +82,17 @@ enum fb_status fb_journal_append(struct fb_journal *journal, const struct fb_rec
     return FB_OK;
 }
 
+/* A pipe would block the run when nobody reads, and could not be gone on with. */
+static enum fb_status refuse_pipe(int fd, const char *path)
+{
+    struct stat about;
+    if (fstat(fd, &about))
+        return fail_io("read", path);
+    if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode))
+        return fb_fail(FB_IO, "%s is a pipe; a journal is a file", path);
+    return FB_OK;
+}
+
 static enum fb_status lock_file(int fd, const char *path)
 {
     int failed;
@@ -113,6 +124,9 @@ static enum fb_status same_grid(const struct fb_results *there, const struct fb_
             return fb_fail(FB_USAGE, "%s cannot be resumed: its %s is %s, this run's is %s", path,
                            names[i], *was ? was : "unset", *is ? is : "unset");
     }
+    const char *was = fb_run_get(last, "measure"), *is = fb_run_get(run, "measure");
+    if (*was && strcmp(was, is) != 0)
+        fb_log_warn("%s: what follows is measured in another way than before (%s)", path, is);
     return FB_OK;
 }
 
@@ -181,6 +195,7 @@ enum fb_status fb_journal_open(struct fb_journal **out, const char *path, const 
         FB_TRY_OUT(fail_io("open", path));
     if (!journal->path)
         FB_TRY_OUT(fb_fail(FB_NO_MEMORY, "out of memory opening %s", path));
+    FB_TRY_OUT(refuse_pipe(journal->fd, path));
     FB_TRY_OUT(lock_file(journal->fd, path));
     FB_TRY_OUT(look_and_settle(journal, run, mode, done));
     FB_TRY_OUT(append_run(journal, run));

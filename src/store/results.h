@@ -23,8 +23,8 @@ struct fb_fact {
 
 /* The machine, the build and the command that made records. Facts every run has: program, version,
  * git_describe, argv, host, cpu_model, isa, threads, compiler, flags, hdf5_version, blas_version,
- * started, experiment (the file's name), experiment_text, question, shows, grid_hash, shard,
- * shards. With a GPU: gpu_name, gpu_uuid, driver, cuda_runtime, and what else is known. */
+ * started, experiment (the file's name), experiment_text, question, shows, measure,
+ * grid_hash, shard, shards. With a GPU: gpu_name, gpu_uuid, driver, cuda_runtime, and what else is known. */
 struct fb_run {
     struct fb_fact *facts;
     size_t fact_count;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/problem.h"
 #include "core/status.h"
-#include "reference/cost.h"
 
 /* Multiply-adds of the score and dp GEMMs: a few seconds on two cores. */
 #define FULL_COST 1.5e9 /* up to here everything is judged */
@@ -21,9 +21,7 @@
 
 static double gemm_cost(const struct fb_problem *problem)
 {
-    struct fb_cost cost;
-    fb_cost_of(problem, &cost);
-    return cost.pairs * (double)(problem->d + problem->dv);
+    return (double)fb_problem_pairs(problem) * (double)(problem->d + problem->dv);
 }
 
 bool fb_sample_wanted(const struct fb_problem *problem)
