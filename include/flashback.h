@@ -162,7 +162,8 @@ struct fb_args {
     struct fb_tensor bias, dbias;       /* fp32 [b|1, h|1, nq, nk]: in, and its gradient out */
     struct fb_tensor sink, dsink;       /* fp32 [1, h, 1, 1]: in, and its gradient out */
     struct fb_tensor alibi;             /* fp32 [1, h, 1, 1]: in, where problem.alibi is on */
-    const int64_t *cu_qlens, *cu_klens; /* [b + 1], where problem.qlens or klens is given */
+    const int64_t *cu_qlens, *cu_klens; /* [b + 1], where problem.qlens or klens is given; device
+                                           memory on a GPU (the host has problem.qlens, klens) */
     void *saved;     /* what the variant's forward leaves to its backward, 256-byte aligned */
     void *workspace; /* scratch of one call, 256-byte aligned, holding anything at entry */
     size_t saved_bytes, workspace_bytes; /* what fb_variant.sizes asked for */

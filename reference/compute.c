@@ -91,7 +91,10 @@ static void query_row(struct fb_ref_group *g, int64_t head, int64_t i, int64_t a
     bool paired = at >= 0 || recomputed;
     bool gradients = g->in->dout.data != NULL;
     double *o = sums;
-    fb_ref_forward_row(g, head, i, pairs, o);
+    if (at < 0 && g->in->known_o)
+        fb_ref_known_row(g, head, i, o);
+    else
+        fb_ref_forward_row(g, head, i, pairs, o);
     if (values && at >= 0) {
         memcpy(values->o + at * g->dv, o, (size_t)g->dv * sizeof *o);
         values->lse[at] = fb_ref_row(g, head, i)->lse;

@@ -3,6 +3,7 @@
  * forward.c: one row of o, with its lse and delta.
  */
 #include <math.h>
+#include <string.h>
 
 #include "reference/internal.h"
 
@@ -28,6 +29,18 @@ static void delta_of_row(const struct fb_ref_group *g, int64_t head, int64_t i, 
         return;
     row->delta = fb_ref_dot(g->dv, fb_ref_dout(g, head, i), o, &row->dout_o_size);
     row->delta -= g->dlse[head * g->nq + i];
+}
+
+/* p = exp(s - lse) / 1: the maximum stands for the lse, and the sum for the rest. */
+void fb_ref_known_row(struct fb_ref_group *g, int64_t head, int64_t i, double *o)
+{
+    struct fb_ref_row *row = fb_ref_row(g, head, i);
+    const int64_t flat = g->q_row0 + head * g->q_head_rows + i;
+    const double lse = g->in->known_lse[flat];
+    memcpy(o, g->in->known_o + flat * g->dv, (size_t)g->dv * sizeof *o);
+    *row = (struct fb_ref_row){.max = lse, .sum = lse == -INFINITY ? 0 : 1, .lse = lse};
+    if (row->sum > 0)
+        delta_of_row(g, head, i, o, row);
 }
 
 void fb_ref_forward_row(struct fb_ref_group *g, int64_t head, int64_t i, struct fb_ref_pair *pairs,

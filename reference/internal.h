@@ -109,6 +109,9 @@ int64_t fb_ref_pairs_of_key(const struct fb_ref_group *g, int64_t head, int64_t 
 void fb_ref_forward_row(struct fb_ref_group *g, int64_t head, int64_t i, struct fb_ref_pair *pairs,
                         double *o);
 
+/* The same from the known o and lse. */
+void fb_ref_known_row(struct fb_ref_group *g, int64_t head, int64_t i, double *o);
+
 /* backward.c, from pairs. dq is set; dk and dv are added to, head after head. */
 void fb_ref_dq_row(const struct fb_ref_group *g, const struct fb_ref_pair *pairs, int64_t count,
                    double *dq);

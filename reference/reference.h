@@ -59,6 +59,9 @@ struct fb_ref_inputs {
     struct fb_ref_view alibi;            /* slopes [1, h, 1, 1]; absent: from the problem */
     const int64_t *cu_qlens, *cu_klens;  /* [b + 1] where sequences are packed, else NULL */
     const uint8_t *keep;                 /* [b, h, nq, nk], 1 is kept; NULL: philox.h */
+    /* o [rows, dv] and lse [rows] of every query, where they are known from elsewhere (device.h),
+     * or NULL: spares the forward of queries that are only asked for by their keys. */
+    const double *known_o, *known_lse;
 };
 
 struct fb_ref_view fb_ref_view_tensor(const struct fb_tensor *tensor);

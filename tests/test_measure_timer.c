@@ -54,7 +54,7 @@ static enum fb_status do_work(void *arg)
         fb_phases_begin(work->phases, "main");
     }
     if (++work->calls == work->fail_at)
-        return fb_fail(FB_DEVICE, "the device fell over");
+        return fb_fail(FB_INTERNAL, "the call fell over");
     return FB_OK;
 }
 
@@ -132,8 +132,8 @@ static void test_turns(void)
                                              "aa"),
            "series take turns until each is done: %s", trail);
     tap_ok(series[1].stop == FB_STOP_INTERVAL && series[1].count == 6, "equal samples settle");
-    tap_ok(series[2].stop == FB_STOP_FAILED && series[2].status == FB_DEVICE &&
-               series[2].count == 2 && !strcmp(series[2].message, "the device fell over"),
+    tap_ok(series[2].stop == FB_STOP_FAILED && series[2].status == FB_INTERNAL &&
+               series[2].count == 2 && !strcmp(series[2].message, "the call fell over"),
            "a failure ends its own series and is told");
     tap_ok(!*fb_status_message(), "a told failure leaves no message behind");
     for (int i = 0; i < 3; i++)

@@ -260,7 +260,7 @@ static void open_bench(struct bench *w, const char *text, enum fb_judge_mode mod
             randomize(inputs[n]);
     for (int64_t n = 0; spread != 1 && n < b * p->h * nq * p->d; n++)
         fb_element_write(a->q.data, p->dtype, n, spread * fb_element_read(a->q.data, p->dtype, n));
-    struct fb_judge_options options = {.mode = mode, .seed = 3};
+    struct fb_judge_options options = {.mode = mode, .seed = 3, .no_device = true};
     if (fb_judge_open(&w->judge, a, &options) != FB_OK) {
         printf("Bail out! %s: %s\n", text, fb_status_message());
         exit(1);

@@ -12,6 +12,7 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/registry.h"
+#include "measure/device.h"
 
 static const char usage[] =
     "Usage: flashback list [--json] [--traps]\n"
@@ -31,7 +32,7 @@ static const char *why_not_here(const struct fb_variant *variant, char *reason, 
         struct fb_problem problem;
         if (fb_problem_parse(&problem, probes[i]) != FB_OK)
             return "the probe cannot be read";
-        const char *why = variant->why_not(&problem, &fb_numerics_standard);
+        const char *why = fb_variant_why_not(variant, &problem, &fb_numerics_standard);
         if (why && !*reason)
             snprintf(reason, size, "%s", why);
         fb_problem_free(&problem);

@@ -36,9 +36,14 @@ int64_t fb_tensor_offset(const struct fb_tensor *t, int64_t b, int64_t h, int64_
 static enum fb_status make_block(struct fb_buffers *buffers, enum fb_buffer which, uint64_t bytes)
 {
     struct fb_block *block = &buffers->block[which];
-    if (bytes > SIZE_MAX - 2 * FB_GUARD ||
-        buffers->memory->alloc(buffers->memory, (size_t)bytes + 2 * FB_GUARD, &block->memory)) {
+    enum fb_status status = FB_NO_MEMORY;
+    if (bytes <= SIZE_MAX - 2 * FB_GUARD)
+        status =
+            buffers->memory->alloc(buffers->memory, (size_t)bytes + 2 * FB_GUARD, &block->memory);
+    if (status != FB_OK) {
         block->memory = NULL;
+        if (status != FB_NO_MEMORY) /* the device has failed: its own words */
+            return status;
         fb_status_clear();
         return fb_fail(FB_NO_MEMORY, "no memory for %s: %.3g GiB", fb_buffer_name(which),
                        (double)bytes / (1 << 30));
@@ -81,16 +86,27 @@ static void sum_lengths(int64_t *offsets, const int64_t *lengths, int64_t same, 
 static enum fb_status make_lengths(struct fb_buffers *buffers)
 {
     const struct fb_problem *p = buffers->args.problem;
+    const struct fb_memory *memory = buffers->memory;
+    const size_t bytes = 2 * ((size_t)p->b + 1) * sizeof(int64_t);
+    enum fb_status status;
+    void *place = NULL;
     if (!p->qlens && !p->klens)
         return FB_OK;
-    buffers->cu_lens = calloc(2 * ((size_t)p->b + 1), sizeof *buffers->cu_lens);
-    if (!buffers->cu_lens)
-        return fb_fail(FB_NO_MEMORY, "no memory for %lld lengths", (long long)p->b);
-    sum_lengths(buffers->cu_lens, p->qlens, p->nq, p->b);
-    sum_lengths(buffers->cu_lens + p->b + 1, p->klens, p->nk, p->b);
+    int64_t *sums = malloc(bytes);
+    status = sums ? memory->alloc(memory, bytes, &place) : FB_NO_MEMORY;
+    if (status != FB_OK) {
+        status = fb_fail(status, "no memory for %lld lengths", (long long)p->b);
+        goto out;
+    }
+    buffers->cu_lens = place;
+    sum_lengths(sums, p->qlens, p->nq, p->b);
+    sum_lengths(sums + p->b + 1, p->klens, p->nk, p->b);
+    FB_TRY_OUT(memory->write(memory, buffers->cu_lens, sums, bytes));
     buffers->args.cu_qlens = buffers->cu_lens;
     buffers->args.cu_klens = buffers->cu_lens + p->b + 1;
-    return FB_OK;
+out:
+    free(sums);
+    return status;
 }
 
 enum fb_status fb_buffers_make(struct fb_buffers *buffers, const struct fb_memory *memory,
@@ -125,7 +141,8 @@ void fb_buffers_free(struct fb_buffers *buffers)
     for (int i = 0; i < FB_BUFFER_COUNT; i++)
         if (buffers->block[i].memory)
             buffers->memory->free(buffers->memory, buffers->block[i].memory);
-    free(buffers->cu_lens);
+    if (buffers->cu_lens)
+        buffers->memory->free(buffers->memory, buffers->cu_lens);
     memset(buffers, 0, sizeof *buffers);
 }
 
@@ -179,6 +196,18 @@ enum fb_status fb_buffers_poison(struct fb_buffers *buffers, enum fb_pass pass)
 enum fb_status fb_buffers_poison_outputs(struct fb_buffers *buffers, enum fb_pass pass)
 {
     return poison(buffers, pass, false);
+}
+
+enum fb_status fb_buffers_fetch(const struct fb_buffers *from, struct fb_buffers *to,
+                                enum fb_pass pass)
+{
+    for (int i = 0; i < FB_BUFFER_COUNT; i++) {
+        const struct fb_block *block = &from->block[i];
+        if (block->memory && i != FB_BUFFER_SAVED && fb_buffer_is_output(i, pass))
+            FB_TRY(from->memory->read(from->memory, to->block[i].data, block->data,
+                                      (size_t)block->bytes));
+    }
+    return FB_OK;
 }
 
 enum fb_status fb_buffers_seal(struct fb_buffers *buffers, enum fb_pass pass)

@@ -32,7 +32,14 @@ struct fb_memory {
     enum fb_status (*fill)(const struct fb_memory *memory, void *to, int byte, size_t bytes);
     /* Bytes that can be allocated now, 0 if unknown. */
     uint64_t (*available)(const struct fb_memory *memory);
-    void *own; /* of the implementation, a device ordinal say */
+    /* Looks that memory far from the host takes by itself; both may be NULL, and what they see is
+     * then read. A number that any change of a byte changes; and the least index, over
+     * [b, h, n, c], of an element whose bits are all ones, -1 if there is none. */
+    enum fb_status (*hash)(const struct fb_memory *memory, const void *from, size_t bytes,
+                           uint64_t *out);
+    enum fb_status (*find_ones)(const struct fb_memory *memory, const struct fb_tensor *tensor,
+                                int64_t *first);
+    void *own; /* of the implementation, a stream say */
 };
 
 extern const struct fb_memory fb_memory_host;
@@ -102,7 +109,7 @@ struct fb_buffers {
     struct fb_place place[FB_BUFFER_COUNT];
     int64_t row_gap;
     struct fb_args args; /* points into the blocks; hand it to the variant */
-    int64_t *cu_lens;    /* what args.cu_qlens and args.cu_klens point to */
+    int64_t *cu_lens;    /* what args.cu_qlens and args.cu_klens point to; in `memory`, too */
 };
 
 struct fb_buffers_options {
@@ -145,6 +152,16 @@ enum fb_status fb_buffers_check(const struct fb_buffers *buffers, enum fb_pass p
                                 struct fb_finding *found);
 
 const char *fb_buffer_name(enum fb_buffer buffer);
+
+/* Of the tensors a pass must write: all blocks of `from` into those of `to`, which lie in host
+ * memory and were made for the same problem without gaps; the saved block stays. */
+enum fb_status fb_buffers_fetch(const struct fb_buffers *from, struct fb_buffers *to,
+                                enum fb_pass pass);
+
+/* A hash of one buffer's bytes, by whoever holds them: to be compared with others of the same
+ * memory. */
+enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer buffer,
+                              uint64_t *hash);
 
 /* Elements of a tensor, stride-0 dimensions counted in full. */
 int64_t fb_tensor_elements(const struct fb_tensor *tensor);

@@ -87,6 +87,8 @@ enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer w
                               uint64_t *hash)
 {
     const struct fb_block *block = &buffers->block[which];
+    if (buffers->memory->hash)
+        return buffers->memory->hash(buffers->memory, block->data, (size_t)block->bytes, hash);
     *hash = 0x243F6A8885A308D3u;
     return scan(buffers->memory, block->data, block->bytes, hash_piece, hash);
 }
@@ -172,9 +174,30 @@ static int64_t find_poison(const unsigned char *row, int64_t elements, size_t si
     return -1;
 }
 
+static void say_unwritten(enum fb_buffer which, const struct fb_tensor *t, int64_t row,
+                          int64_t column, struct fb_finding *found)
+{
+    snprintf(found->text, sizeof found->text, "%s was not written at [%lld,%lld,%lld,%lld]",
+             fb_buffer_name(which), (long long)(row / t->shape[2] / t->shape[1]),
+             (long long)(row / t->shape[2] % t->shape[1]), (long long)(row % t->shape[2]),
+             (long long)column);
+}
+
+static enum fb_status check_far_rows(const struct fb_buffers *buffers, enum fb_buffer which,
+                                     const struct fb_tensor *t, struct fb_finding *found)
+{
+    int64_t first;
+    FB_TRY(buffers->memory->find_ones(buffers->memory, t, &first));
+    if (first >= 0)
+        say_unwritten(which, t, first / t->shape[3], first % t->shape[3], found);
+    return FB_OK;
+}
+
 static enum fb_status check_rows(const struct fb_buffers *buffers, enum fb_buffer which,
                                  const struct fb_tensor *t, struct fb_finding *found)
 {
+    if (buffers->memory->find_ones)
+        return check_far_rows(buffers, which, t, found);
     const size_t size = fb_dtype_bytes(t->dtype), bytes = (size_t)t->shape[3] * size;
     const int64_t rows = t->shape[0] * t->shape[1] * t->shape[2];
     unsigned char *row = malloc(bytes + 1);
@@ -186,9 +209,7 @@ static enum fb_status check_rows(const struct fb_buffers *buffers, enum fb_buffe
         status = buffers->memory->read(buffers->memory, row, from, bytes);
         int64_t column = status == FB_OK ? find_poison(row, t->shape[3], size) : -1;
         if (column >= 0)
-            snprintf(found->text, sizeof found->text, "%s was not written at [%lld,%lld,%lld,%lld]",
-                     fb_buffer_name(which), (long long)b, (long long)h, (long long)n,
-                     (long long)column);
+            say_unwritten(which, t, r, column, found);
     }
     free(row);
     return status;

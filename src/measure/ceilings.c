@@ -43,25 +43,35 @@ static void call_gemm(float *matrices)
                 GEMM_SIZE);
 }
 
-enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads)
-{
-    const size_t elements = (size_t)GEMM_SIZE * GEMM_SIZE;
-    probe->threads = threads;
-    probe->matrices = malloc(3 * elements * sizeof *probe->matrices);
-    if (!probe->matrices)
-        return fb_fail(FB_NO_MEMORY, "no memory to measure the GEMM ceiling");
-    for (size_t i = 0; i < 3 * elements; i++)
-        probe->matrices[i] = (float)(i * 2654435761u % 1021) / 1021 - 0.5f;
-    return FB_OK;
-}
-
-enum fb_status fb_gemm_probe_call(void *probe)
+static enum fb_status call_probe(void *probe)
 {
     const struct fb_gemm_probe *p = probe;
     int before = set_blas_threads(p->threads);
     for (int i = 0; i < GEMMS; i++)
-        call_gemm(p->matrices);
+        call_gemm(p->own);
     set_blas_threads(before);
+    return FB_OK;
+}
+
+static void close_probe(struct fb_gemm_probe *probe)
+{
+    free(probe->own);
+}
+
+enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads)
+{
+    const size_t elements = (size_t)GEMM_SIZE * GEMM_SIZE;
+    float *matrices = malloc(3 * elements * sizeof *matrices);
+    *probe = (struct fb_gemm_probe){0};
+    if (!matrices)
+        return fb_fail(FB_NO_MEMORY, "no memory to measure the GEMM ceiling");
+    for (size_t i = 0; i < 3 * elements; i++)
+        matrices[i] = (float)(i * 2654435761u % 1021) / 1021 - 0.5f;
+    *probe = (struct fb_gemm_probe){.call = call_probe,
+                                    .close = close_probe,
+                                    .flops = 2.0 * GEMMS * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE,
+                                    .own = matrices,
+                                    .threads = threads};
     return FB_OK;
 }
 #else
@@ -70,23 +80,18 @@ enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads)
     *probe = (struct fb_gemm_probe){.threads = threads};
     return FB_OK;
 }
-
-enum fb_status fb_gemm_probe_call(void *probe)
-{
-    (void)probe;
-    return fb_fail(FB_INTERNAL, "there is no BLAS to call");
-}
 #endif
 
 void fb_gemm_probe_close(struct fb_gemm_probe *probe)
 {
-    free(probe->matrices);
-    probe->matrices = NULL;
+    if (probe->close)
+        probe->close(probe);
+    *probe = (struct fb_gemm_probe){0};
 }
 
-double fb_gemm_probe_gflops(double seconds)
+double fb_gemm_probe_gflops(const struct fb_gemm_probe *probe, double seconds)
 {
-    return 2e-9 * GEMMS * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
+    return 1e-9 * probe->flops / seconds;
 }
 
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
@@ -97,17 +102,17 @@ static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)
     ceilings->gemm = fb_blas_core();
     ceilings->gemm_gflops = ceilings->gemm_best = NAN;
     FB_TRY(fb_gemm_probe_open(&probe, threads));
-    if (!probe.matrices)
+    if (!probe.call)
         return FB_OK;
     for (int r = -2; r < REPEATS; r++) { /* two calls to warm up */
         double start = fb_clock_now();
-        FB_TRY_OUT(fb_gemm_probe_call(&probe));
+        FB_TRY_OUT(probe.call(&probe));
         if (r >= 0)
             seconds[r] = fb_clock_now() - start;
     }
     const struct fb_stats stats = fb_stats_of(seconds, REPEATS);
-    ceilings->gemm_gflops = fb_gemm_probe_gflops(stats.median);
-    ceilings->gemm_best = fb_gemm_probe_gflops(stats.min);
+    ceilings->gemm_gflops = fb_gemm_probe_gflops(&probe, stats.median);
+    ceilings->gemm_best = fb_gemm_probe_gflops(&probe, stats.min);
 out:
     fb_gemm_probe_close(&probe);
     return status;
@@ -169,5 +174,6 @@ enum fb_status fb_ceilings_measure(struct fb_ceilings *ceilings, int threads)
     FB_TRY(measure_gemm(ceilings, threads));
     FB_TRY(measure_copy(ceilings, threads));
     ceilings->threads = threads;
+    ceilings->launch_us = NAN;
     return FB_OK;
 }

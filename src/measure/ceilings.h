@@ -14,6 +14,7 @@ struct fb_ceilings {
     double gemm_gflops; /* four of sgemm 1024 x 1024 x 1024, median of nine; NaN: no BLAS */
     double gemm_best;   /* the best of them: nothing that multiplies as much can take less time */
     double copy_gbytes; /* bytes read and written a second, 1e9; best of nine */
+    double launch_us;   /* an empty kernel between two events, median of nine; NaN on the host */
     int threads;
     const char *gemm; /* whose kernels computed the GEMM: fb_blas_core */
 };
@@ -24,12 +25,16 @@ enum fb_status fb_ceilings_measure(struct fb_ceilings *ceilings, int threads);
 /* The GEMM of the ceiling as a call to be sampled in turn with the variants, so that all of them
  * meet the same machine: the speed of a shared one drifts by half within minutes. */
 struct fb_gemm_probe {
-    float *matrices; /* NULL without a BLAS: not to be called then */
+    enum fb_status (*call)(void *probe); /* NULL without a BLAS: there is none to call */
+    void (*close)(struct fb_gemm_probe *probe);
+    double flops; /* of a call */
+    void *own;    /* of the implementation */
     int threads;
 };
-enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads); /* FB_NO_MEMORY */
-enum fb_status fb_gemm_probe_call(void *probe);
-void fb_gemm_probe_close(struct fb_gemm_probe *probe);
-double fb_gemm_probe_gflops(double seconds); /* the rate of a call that took so long */
+/* On the host. FB_NO_MEMORY. */
+enum fb_status fb_gemm_probe_open(struct fb_gemm_probe *probe, int threads);
+void fb_gemm_probe_close(struct fb_gemm_probe *probe); /* a zeroed one, too */
+/* The rate of a call that took so long. */
+double fb_gemm_probe_gflops(const struct fb_gemm_probe *probe, double seconds);
 
 #endif

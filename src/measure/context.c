@@ -8,9 +8,12 @@
 
 #include "core/status.h"
 
-/* Before each block that a variant gets by ctx->alloc: its size, at the distance that keeps the
- * block aligned for any vector. */
-enum { HEADER = 256 };
+/* A block that a variant got by ctx->alloc. */
+struct fb_own_block {
+    struct fb_own_block *next;
+    void *data;
+    size_t bytes;
+};
 
 static struct fb_host_context *host_of(struct fb_context *ctx)
 {
@@ -26,23 +29,45 @@ static void begin_phase(struct fb_context *ctx, const char *name)
 static void *alloc_own(struct fb_context *ctx, size_t bytes)
 {
     struct fb_host_context *host = host_of(ctx);
-    void *memory = NULL;
-    if (bytes > SIZE_MAX - HEADER || posix_memalign(&memory, HEADER, bytes + HEADER))
+    struct fb_own_block *block = malloc(sizeof *block);
+    if (!block)
         return NULL;
-    *(size_t *)memory = bytes;
+    if (host->memory->alloc(host->memory, bytes, &block->data) != FB_OK) {
+        fb_status_clear(); /* the variant has its NULL to tell of */
+        free(block);
+        return NULL;
+    }
+    block->bytes = bytes;
+    block->next = host->own;
+    host->own = block;
     host->own_bytes += bytes;
     if (host->own_bytes > host->own_peak)
         host->own_peak = host->own_bytes;
-    return (char *)memory + HEADER;
+    return block->data;
+}
+
+static void free_first(struct fb_host_context *host, struct fb_own_block **place)
+{
+    struct fb_own_block *block = *place;
+    *place = block->next;
+    host->own_bytes -= block->bytes;
+    host->memory->free(host->memory, block->data);
+    free(block);
 }
 
 static void free_own(struct fb_context *ctx, void *data)
 {
-    if (!data)
-        return;
-    void *memory = (char *)data - HEADER;
-    host_of(ctx)->own_bytes -= *(size_t *)memory;
-    free(memory);
+    struct fb_own_block **place = &host_of(ctx)->own;
+    while (*place && (*place)->data != data)
+        place = &(*place)->next;
+    if (*place)
+        free_first(host_of(ctx), place);
+}
+
+void fb_host_context_free(struct fb_host_context *host)
+{
+    while (host->own)
+        free_first(host, &host->own);
 }
 
 static void explain(struct fb_context *ctx, const char *format, ...)
@@ -65,6 +90,16 @@ void fb_host_context_init(struct fb_host_context *host, int threads)
                                              .free = free_own,
                                              .explain = explain}};
     host->ctx.harness = host;
+    host->memory = &fb_memory_host;
+}
+
+void fb_device_context_init(struct fb_host_context *host, int threads, int ordinal, void *stream,
+                            const struct fb_memory *memory)
+{
+    fb_host_context_init(host, threads);
+    host->ctx.device = ordinal;
+    host->ctx.stream = stream;
+    host->memory = memory;
 }
 
 enum fb_status fb_host_context_fail(struct fb_host_context *host, enum fb_status status,

@@ -37,7 +37,4 @@ bool fb_buffer_is_sealed(enum fb_buffer buffer, enum fb_pass pass);
 uint64_t fb_gap_offset(const struct fb_buffers *buffers, enum fb_buffer buffer, int64_t row);
 uint64_t fb_gap_bytes(const struct fb_buffers *buffers, enum fb_buffer buffer);
 
-enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer buffer,
-                              uint64_t *hash);
-
 #endif

@@ -24,6 +24,7 @@
 
 #include "measure/blas.h"
 #include "measure/memory.h"
+#include "measure/nvml.h"
 
 /* ---- Reading /proc and /sys
  * ---------------------------------------------------------------------- */
@@ -222,6 +223,24 @@ static void add_blas(struct fb_machine_facts *facts)
     add(facts, "blas_core", "%s", chosen && *chosen ? chosen : fb_blas_core());
 }
 
+/* Nothing where there is no GPU. */
+static void add_gpu(struct fb_machine_facts *facts)
+{
+    struct fb_gpu_facts gpu;
+    if (!fb_nvml_facts(&gpu))
+        return;
+    add(facts, "gpu_name", "%s", gpu.name);
+    add(facts, "gpu_uuid", "%s", gpu.uuid);
+    add(facts, "gpu_count", "%u", gpu.count);
+    add(facts, "gpu_capability", "%s", gpu.capability);
+    add(facts, "gpu_sms", "%u", gpu.sms);
+    add(facts, "gpu_memory_bytes", "%llu", (unsigned long long)gpu.memory_bytes);
+    add(facts, "gpu_sm_mhz_max", "%u", gpu.sm_mhz_max);
+    add(facts, "gpu_watts_limit", "%.0f", gpu.watts_limit);
+    add(facts, "driver", "%s", gpu.driver);
+    add(facts, "driver_cuda", "%s", gpu.cuda_driver);
+}
+
 static void add_build(struct fb_machine_facts *facts)
 {
 #ifdef PACKAGE_VERSION
@@ -240,6 +259,10 @@ static void add_build(struct fb_machine_facts *facts)
 #ifdef FB_BUILD_CFLAGS
     add(facts, "flags", "%s", FB_BUILD_CFLAGS);
 #endif
+#ifdef FB_BUILD_CUDA
+    add(facts, "cuda_runtime", "%s", FB_BUILD_CUDA);
+    add(facts, "cuda_archs", "%s", FB_BUILD_CUDA_ARCHS);
+#endif
     add_blas(facts);
 #ifdef _OPENMP
     add(facts, "openmp", "%d", _OPENMP);
@@ -256,6 +279,7 @@ void fb_machine_facts(struct fb_machine_facts *facts)
     add_processor(facts);
     add_clock(facts);
     add_load(facts);
+    add_gpu(facts);
     add_build(facts);
 }
 

@@ -27,7 +27,8 @@ struct fb_machine_facts {
 };
 
 /* host, os, kernel, cpu_model, cpus, cache_l1d, cache_l2, cache_l3, memory_bytes, governor,
- * frequency_mhz, frequency_max_mhz, load_1min, version, git_describe, compiler, flags,
+ * frequency_mhz, frequency_max_mhz, load_1min, where there is a GPU gpu_name, gpu_*, driver,
+ * driver_cuda, version, git_describe, compiler, flags, cuda_runtime, cuda_archs,
  * blas_version, blas_core, openmp, threads. */
 void fb_machine_facts(struct fb_machine_facts *facts);
 

@@ -11,6 +11,15 @@ void fb_phases_reset(struct fb_phases *phases)
     phases->current = -1;
 }
 
+void fb_phases_clear(struct fb_phases *phases)
+{
+    const struct fb_phase_clock *clock = phases->clock;
+    void *own = phases->clock_own;
+    fb_phases_reset(phases);
+    phases->clock = clock;
+    phases->clock_own = own;
+}
+
 static int find(struct fb_phases *phases, const char *name)
 {
     for (int i = 0; i < phases->count; i++)
@@ -28,8 +37,29 @@ static void close_current(struct fb_phases *phases, double now)
         phases->call[phases->current] += now - phases->since;
 }
 
+/* Marks beyond the last count to it. */
+static void mark(struct fb_phases *phases, const char *name)
+{
+    if (phases->marks == FB_PHASE_MARKS)
+        return;
+    phases->clock->mark(phases->clock_own, phases->marks);
+    phases->marked[phases->marks++] = find(phases, name);
+}
+
+static void collect_marks(struct fb_phases *phases)
+{
+    for (int i = 0; i < phases->marks; i++)
+        phases->call[phases->marked[i]] +=
+            phases->clock->seconds(i, i + 1 < phases->marks ? i + 1 : -1);
+    phases->marks = 0;
+}
+
 void fb_phases_begin(struct fb_phases *phases, const char *name)
 {
+    if (phases->clock) {
+        mark(phases, name);
+        return;
+    }
     double now = fb_clock_now();
     close_current(phases, now);
     phases->current = find(phases, name);
@@ -39,6 +69,7 @@ void fb_phases_begin(struct fb_phases *phases, const char *name)
 void fb_phases_end(struct fb_phases *phases)
 {
     close_current(phases, fb_clock_now());
+    collect_marks(phases);
     for (int i = 0; i < phases->count; i++) {
         phases->recent[i][phases->calls % FB_PHASE_RECENT] = (float)phases->call[i];
         phases->seconds[i] += phases->call[i];

@@ -40,9 +40,19 @@ size_t fb_flush_bytes(void)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
+/* By all OpenMP threads, so that each one's cache goes. */
+static void run_host_flush(struct fb_flush *flush)
+{
+    const int64_t lines = (int64_t)(flush->bytes / 64);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < lines; i++)
+        flush->data[i * 64]++;
+}
+
 enum fb_status fb_flush_make(struct fb_flush *flush, size_t bytes)
 {
     flush->bytes = bytes ? bytes : fb_flush_bytes();
+    flush->run = run_host_flush;
     flush->data = calloc(flush->bytes, 1);
     return flush->data ? FB_OK
                        : fb_fail(FB_NO_MEMORY, "no memory for a flush buffer of %zu MiB",
@@ -51,10 +61,7 @@ enum fb_status fb_flush_make(struct fb_flush *flush, size_t bytes)
 
 void fb_flush_run(struct fb_flush *flush)
 {
-    const int64_t lines = (int64_t)(flush->bytes / 64);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < lines; i++)
-        flush->data[i * 64]++;
+    flush->run(flush);
 }
 
 void fb_flush_free(struct fb_flush *flush)
@@ -79,7 +86,7 @@ void fb_sampling_default(struct fb_sampling *sampling)
 
 const char *fb_stop_name(enum fb_stop stop)
 {
-    static const char *const names[] = {"interval", "samples", "seconds", "failed"};
+    static const char *const names[] = {"interval", "samples", "seconds", "failed", "lost"};
     return (size_t)stop < sizeof names / sizeof *names ? names[stop] : "unknown";
 }
 
@@ -94,9 +101,19 @@ static bool fail_series(struct fb_series *series, enum fb_status status)
     return true;
 }
 
-/* Warm-up calls, in the sustained mode as many as fill sustained_seconds. */
-static bool warm_up(const struct fb_sampling *sampling, struct fb_series *series)
+/* One call as a span. */
+static enum fb_status time_call(struct fb_timer *timer, struct fb_series *series, double *seconds)
 {
+    FB_TRY(timer->start(timer));
+    FB_TRY(series->call(series->arg));
+    return timer->stop(timer, seconds);
+}
+
+/* Warm-up calls, in the sustained mode as many as fill sustained_seconds. */
+static bool warm_up(struct fb_timer *timer, const struct fb_sampling *sampling,
+                    struct fb_series *series)
+{
+    double ignored;
     double begin = fb_clock_now();
     for (int i = 0;; i++) {
         double elapsed = fb_clock_now() - begin;
@@ -105,11 +122,13 @@ static bool warm_up(const struct fb_sampling *sampling, struct fb_series *series
         if (i >= sampling->warmup &&
             (!sampling->sustained || elapsed >= sampling->sustained_seconds))
             break;
-        if (fail_series(series, series->call(series->arg)))
+        if (fail_series(series, time_call(timer, series, &ignored)))
             return false;
     }
     if (series->phases)
-        fb_phases_reset(series->phases);
+        fb_phases_clear(series->phases);
+    if (sampling->sustained) /* the energy of the samples alone */
+        fb_load_look(&series->load, sampling->power, 1);
     return true;
 }
 
@@ -129,13 +148,9 @@ static bool take_sample(struct fb_timer *timer, const struct fb_sampling *sampli
 {
     double begin = fb_clock_now(), seconds = 0;
     rest_before(sampling, series);
-    enum fb_status status = timer->start(timer);
-    if (status == FB_OK)
-        status = series->call(series->arg);
-    if (status == FB_OK)
-        status = timer->stop(timer, &seconds);
-    if (fail_series(series, status))
+    if (fail_series(series, time_call(timer, series, &seconds)))
         return false;
+    fb_load_look(&series->load, sampling->power, 0);
     if (series->phases)
         fb_phases_end(series->phases);
     series->samples[series->count++] = seconds;
@@ -172,6 +187,7 @@ static enum fb_status start_series(const struct fb_sampling *sampling, struct fb
 {
     series->count = 0;
     series->status = FB_OK;
+    fb_load_reset(&series->load);
     series->total_seconds = series->warmup_seconds = 0;
     series->samples = calloc((size_t)sampling->max_samples + 1, sizeof *series->samples);
     return series->samples
@@ -179,15 +195,53 @@ static enum fb_status start_series(const struct fb_sampling *sampling, struct fb
                : fb_fail(FB_NO_MEMORY, "no memory for %d samples", sampling->max_samples);
 }
 
+static bool has_lost_device(const struct fb_series *series)
+{
+    return series->stop == FB_STOP_FAILED && series->status == FB_DEVICE;
+}
+
+/* Every series that has not failed itself has lost its device with the one that did. */
+static void lose_all(struct fb_series *series, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (series[i].status == FB_OK) {
+            series[i].stop = FB_STOP_LOST;
+            series[i].status = FB_DEVICE;
+            snprintf(series[i].message, sizeof series[i].message,
+                     "the device failed under another call");
+        }
+}
+
+/* More calls after the samples, until the meter has had its time: energy is counted over all. */
+static void meter_on(struct fb_timer *timer, const struct fb_sampling *sampling,
+                     struct fb_series *one)
+{
+    double since = fb_clock_now() - one->total_seconds, ignored;
+    one->load.calls = one->count;
+    while (sampling->power && fb_clock_now() - since < sampling->sustained_seconds) {
+        if (fail_series(one, time_call(timer, one, &ignored)))
+            return;
+        one->load.calls++;
+        fb_load_look(&one->load, sampling->power, 0);
+    }
+    fb_load_look(&one->load, sampling->power, 1);
+}
+
 /* One series after the other, back to back: the load must not let up. */
 static void sample_sustained(struct fb_timer *timer, const struct fb_sampling *sampling,
                              struct fb_series *series, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (!warm_up(sampling, &series[i]))
-            continue;
-        while (take_sample(timer, sampling, &series[i]) && !is_settled(sampling, &series[i]))
-            continue;
+        struct fb_series *one = &series[i];
+        bool going = warm_up(timer, sampling, one);
+        while (going)
+            going = take_sample(timer, sampling, one) && !is_settled(sampling, one);
+        if (one->status == FB_OK)
+            meter_on(timer, sampling, one);
+        if (has_lost_device(one)) {
+            lose_all(series, count);
+            return;
+        }
     }
 }
 
@@ -195,19 +249,24 @@ static void sample_sustained(struct fb_timer *timer, const struct fb_sampling *s
 static void sample_in_turn(struct fb_timer *timer, const struct fb_sampling *sampling,
                            struct fb_series *series, int count, bool *active)
 {
-    bool any = true;
-    for (int i = 0; i < count; i++)
-        active[i] = warm_up(sampling, &series[i]);
-    while (any) {
+    bool any = true, lost = false;
+    for (int i = 0; i < count && !lost; i++) {
+        active[i] = warm_up(timer, sampling, &series[i]);
+        lost = has_lost_device(&series[i]);
+    }
+    while (any && !lost) {
         any = false;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count && !lost; i++) {
             if (!active[i])
                 continue;
             active[i] =
                 take_sample(timer, sampling, &series[i]) && !is_settled(sampling, &series[i]);
             any |= active[i];
+            lost = has_lost_device(&series[i]);
         }
     }
+    if (lost)
+        lose_all(series, count);
 }
 
 enum fb_status fb_sample(struct fb_timer *timer, const struct fb_sampling *sampling,

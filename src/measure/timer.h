@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "flashback.h"
+#include "measure/power.h"
 
 /* How a span is measured: by the host's clock here, by events on a GPU. */
 struct fb_timer {
@@ -31,12 +32,13 @@ struct fb_timer fb_timer_cpu(void);
 struct fb_flush {
     char *data;
     size_t bytes;
+    void (*run)(struct fb_flush *flush);
+    void *own; /* of the implementation, a stream say */
 };
 
 /* bytes = 0: sized from the machine's caches (fb_flush_bytes). */
 enum fb_status fb_flush_make(struct fb_flush *flush, size_t bytes);
-void fb_flush_run(
-    struct fb_flush *flush); /* by all OpenMP threads, so that each one's cache goes */
+void fb_flush_run(struct fb_flush *flush);
 void fb_flush_free(struct fb_flush *flush);
 /* 1.25 times the largest cache, 32 MiB to 1 GiB. */
 size_t fb_flush_bytes(void);
@@ -55,6 +57,7 @@ struct fb_sampling {
     bool sustained;     /* no rests, no flushes, at least sustained_seconds of calls first */
     double sustained_seconds; /* 2 */
     struct fb_flush *flush;   /* NULL: caches stay warm */
+    struct fb_power *power;   /* NULL: the load is not looked at */
 };
 
 /* warmup 1, 5 to 100 samples, 5 s, 1 %, no rest, max_rest 1 s, burst, warm. */
@@ -65,7 +68,8 @@ enum fb_stop {
     FB_STOP_INTERVAL, /* the interval is narrow enough */
     FB_STOP_SAMPLES,  /* max_samples */
     FB_STOP_SECONDS,  /* max_seconds */
-    FB_STOP_FAILED    /* a call failed: status and message say how */
+    FB_STOP_FAILED,   /* a call failed: status and message say how */
+    FB_STOP_LOST      /* a call of another series failed with FB_DEVICE: nothing can go on */
 };
 
 struct fb_phases;
@@ -83,10 +87,12 @@ struct fb_series {
     char message[256];     /* its line */
     double warmup_seconds; /* of the first call, which a cold start may dominate */
     double total_seconds;  /* wall time of its samples: spans, rests and flushes */
+    struct fb_load load;   /* over its samples */
 };
 
 /* Warms every series up, then samples them in turn, one sample each a round, until all have
- * stopped. A failing call ends its own series only. Failure: FB_NO_MEMORY. */
+ * stopped. A failing call ends its own series only, except with FB_DEVICE, which ends all: what
+ * failed may be found late, but never after another's span. Failure: FB_NO_MEMORY. */
 enum fb_status fb_sample(struct fb_timer *timer, const struct fb_sampling *sampling,
                          struct fb_series *series, int count);
 void fb_series_free(struct fb_series *series);
@@ -98,6 +104,14 @@ const char *fb_stop_name(enum fb_stop stop); /* "interval", "samples", "seconds"
 #define FB_PHASES 16
 #define FB_PHASE_NAME 24
 #define FB_PHASE_RECENT 128
+#define FB_PHASE_MARKS 64 /* begins in one call, where they are marked on a device */
+
+/* Moments of a device's stream, where the host's clock would only see the enqueuing. */
+struct fb_phase_clock {
+    void (*mark)(void *own, int mark); /* enqueues the moment number `mark` of this call */
+    /* Seconds between two marks; to = -1: the end of the span. After the timer's stop. */
+    double (*seconds)(int from, int to);
+};
 
 /* Times of the named parts of a call. A phase lasts until the next begins or the call ends; the
  * same name twice in a call adds up. */
@@ -110,9 +124,14 @@ struct fb_phases {
     double call[FB_PHASES];                   /* of the call under way */
     int current;                              /* -1: none */
     double since;
+    const struct fb_phase_clock *clock; /* NULL: the host's */
+    void *clock_own;
+    int marks, marked[FB_PHASE_MARKS]; /* the phase that each mark begins */
 };
 
 void fb_phases_reset(struct fb_phases *phases);
+/* Forgets what was counted and keeps the clock. */
+void fb_phases_clear(struct fb_phases *phases);
 /* What ctx->phase leads to. Phases beyond FB_PHASES count to the last. */
 void fb_phases_begin(struct fb_phases *phases, const char *name);
 /* Ends the phase under way at the end of a call. */

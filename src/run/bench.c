@@ -23,7 +23,7 @@ enum fb_status fb_bench_ask(struct fb_bench *bench)
 {
     const struct fb_problem *problem = &bench->shared->problem;
     mark(bench, FB_STAGE_PREPARE);
-    const char *why = bench->variant->why_not(problem, &bench->numerics);
+    const char *why = fb_variant_why_not(bench->variant, problem, &bench->numerics);
     enum fb_status status =
         why ? fb_fail(FB_REFUSED, "%s", why)
             : bench->variant->sizes(problem, &bench->numerics, &bench->saved_bytes,
@@ -31,7 +31,9 @@ enum fb_status fb_bench_ask(struct fb_bench *bench)
     if (status == FB_OK)
         status = fb_plan_make(&bench->plan, problem, &bench->numerics, bench->variant);
     if (status == FB_OK)
-        status = fb_plan_check(&bench->plan, &fb_memory_host, 0);
+        status = fb_device_open(bench->variant->backend, &bench->device);
+    if (status == FB_OK)
+        status = fb_plan_check(&bench->plan, bench->device->memory, 0);
     unmark(bench);
     return status;
 }
@@ -63,17 +65,26 @@ static enum fb_status prepare(struct fb_bench *bench)
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "prepare");
 }
 
+static void open_context(struct fb_bench *bench)
+{
+    struct fb_device *device = bench->device;
+    fb_device_context_init(&bench->host, bench->shared->threads, device->ordinal, device->stream,
+                           device->memory);
+    fb_phases_reset(&bench->phases);
+    bench->phases.clock = device->phases;
+    bench->phases.clock_own = device->stream;
+    bench->host.phases = &bench->phases;
+}
+
 enum fb_status fb_bench_open(struct fb_bench *bench)
 {
     const struct fb_buffers_options options = {.saved_bytes = bench->saved_bytes,
                                                .workspace_bytes = bench->workspace_bytes};
     enum fb_status status;
-    FB_TRY(fb_buffers_make(&bench->buffers, &fb_memory_host, &bench->shared->problem,
+    FB_TRY(fb_buffers_make(&bench->buffers, bench->device->memory, &bench->shared->problem,
                            &bench->numerics, &options));
     bench->open = true;
-    fb_host_context_init(&bench->host, bench->shared->threads);
-    fb_phases_reset(&bench->phases);
-    bench->host.phases = &bench->phases;
+    open_context(bench);
     FB_TRY_OUT(copy_inputs(bench));
     FB_TRY_OUT(prepare(bench));
 out:
@@ -92,6 +103,7 @@ void fb_bench_close(struct fb_bench *bench)
         unmark(bench);
     }
     bench->state = NULL;
+    fb_host_context_free(&bench->host);
     fb_buffers_free(&bench->buffers);
     bench->open = false;
 }
@@ -101,7 +113,8 @@ enum fb_status fb_bench_forward(struct fb_bench *bench)
     mark(bench, FB_STAGE_FORWARD);
     enum fb_status status =
         bench->variant->forward(&bench->host.ctx, bench->state, &bench->buffers.args);
-    unmark(bench);
+    if (fb_device_is_host(bench->device))
+        unmark(bench);
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "forward");
 }
 
@@ -110,8 +123,27 @@ enum fb_status fb_bench_backward(struct fb_bench *bench)
     mark(bench, FB_STAGE_BACKWARD);
     enum fb_status status =
         bench->variant->backward(&bench->host.ctx, bench->state, &bench->buffers.args);
-    unmark(bench);
+    if (fb_device_is_host(bench->device))
+        unmark(bench);
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "backward");
+}
+
+enum fb_status fb_bench_wait(struct fb_bench *bench)
+{
+    enum fb_status status = bench->device->wait(bench->device);
+    unmark(bench);
+    return status;
+}
+
+enum fb_status fb_bench_fetch(struct fb_bench *bench, enum fb_pass pass, struct fb_args *outputs)
+{
+    if (fb_device_is_host(bench->device)) {
+        *outputs = bench->buffers.args;
+        return FB_OK;
+    }
+    FB_TRY(fb_buffers_fetch(&bench->buffers, &bench->shared->inputs, pass));
+    *outputs = bench->shared->inputs.args;
+    return FB_OK;
 }
 
 enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason)
@@ -130,6 +162,7 @@ enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status)
     snprintf(reason, sizeof reason, "%s", fb_status_message());
     fb_status_clear();
     bool refused = status == FB_REFUSED || status == FB_NO_MEMORY;
+    bench->torn |= status == FB_DEVICE; /* most errors of a device stay with the process */
     return fb_bench_finish(bench, refused ? "refused" : "crashed",
                            *reason ? reason : fb_status_name(status));
 }

@@ -9,6 +9,7 @@
 
 #include "measure/buffers.h"
 #include "measure/context.h"
+#include "measure/device.h"
 #include "run/worker.h"
 #include "verify/judge.h"
 
@@ -17,7 +18,8 @@ struct fb_shared {
     struct fb_worker *worker;
     const struct fb_measure *measure;
     struct fb_problem problem;
-    struct fb_buffers inputs; /* the master copy of the inputs; its outputs are scratch */
+    struct fb_buffers inputs; /* host memory: the master copy of the inputs; its outputs are where
+                                 those of a device are fetched to */
     struct fb_judge *judge;
     const uint8_t *keep; /* dropout mask given from outside (golden data), or NULL */
     int threads;
@@ -33,7 +35,9 @@ struct fb_bench {
     struct fb_record record;
     double begun;
     bool sent;
-    bool torn; /* it wrote where it must not: the process is not to be trusted any more */
+    bool torn; /* it wrote where it must not, or the device failed under it: the process is not
+                  to be trusted any more */
+    struct fb_device *device; /* where it runs; NULL before fb_bench_ask */
     /* While open: */
     bool open;
     struct fb_buffers buffers;
@@ -42,15 +46,20 @@ struct fb_bench {
     void *state;
 };
 
-/* Asks the variant whether and with how much memory it takes the case. FB_REFUSED with the reason. */
+/* Asks the variant whether and with how much memory it takes the case. FB_REFUSED says why not. */
 enum fb_status fb_bench_ask(struct fb_bench *bench);
 
 /* Allocates, copies the inputs, prepares. */
 enum fb_status fb_bench_open(struct fb_bench *bench);
 void fb_bench_close(struct fb_bench *bench);
 
+/* Enqueue; on a device the beacon stays until fb_bench_wait, which waits for the work. */
 enum fb_status fb_bench_forward(struct fb_bench *bench);
 enum fb_status fb_bench_backward(struct fb_bench *bench);
+enum fb_status fb_bench_wait(struct fb_bench *bench);
+
+/* The tensors that the pass wrote, in host memory; valid until the next fetch of the group. */
+enum fb_status fb_bench_fetch(struct fb_bench *bench, enum fb_pass pass, struct fb_args *outputs);
 
 /* Ends the case: verdict and reason into the record, and the record to the supervisor. */
 enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason);

@@ -22,6 +22,7 @@ void fb_measure_default(struct fb_measure *measure)
                                    .max_samples = 100,
                                    .max_seconds = 5,
                                    .interval = 0.01,
+                                   .rest = -1,
                                    .deadline = 600,
                                    .det_runs = 10,
                                    .forward = true,
@@ -98,7 +99,7 @@ static const struct measure_key {
 #define REAL(name, least) {#name, KIND_REAL, offsetof(struct fb_measure, name), least, NULL, NULL}
     REAL(max_seconds, 0),
     REAL(interval, 0),
-    REAL(rest, 0),
+    REAL(rest, -1),
     REAL(deadline, 0.01),
 #undef REAL
     {"forward", KIND_WORD, offsetof(struct fb_measure, forward), 0, "no", "yes"},

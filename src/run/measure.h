@@ -22,7 +22,8 @@ struct fb_measure {
     int max_samples;    /* ... and at most this many */
     double max_seconds; /* per case, all samples together */
     double interval;    /* stop once the 95 % interval of the median is this narrow, 0.01 is 1 % */
-    double rest;        /* pause before a sample, in units of the sample's own time (burst) */
+    double rest;        /* pause before a sample, in units of the sample before it (burst); -1: 0 on
+                           the CPU, 20 on a GPU */
     double deadline;    /* seconds one case may take before its worker is killed */
     int det_runs;       /* backward calls whose gradients are hashed */
     bool forward;       /* time the forward too */

@@ -11,6 +11,7 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
+#include "measure/device.h"
 #include "run/facts.h"
 #include "run/progress.h"
 #include "run/protocol.h"
@@ -93,7 +94,7 @@ static enum fb_status print_case(const struct fb_case *one)
     const struct fb_variant *variant = fb_registry_find(one->variant);
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
     FB_TRY(fb_problem_parse(&problem, one->problem));
-    const char *why = variant->why_not(&problem, &numerics);
+    const char *why = fb_variant_why_not(variant, &problem, &numerics);
     printf("%-8s %s%s%s\n", why ? "refused" : "run", one->key, why ? "  # " : "", why ? why : "");
     fb_problem_free(&problem);
     return FB_OK;

@@ -16,22 +16,10 @@
 #include "reference/cost.h"
 #include "run/bench.h"
 
-/* ---- What the process measures once ------------------------------------------------------------- */
+/* ---- How ---------------------------------------------------------------------------------------- */
 
-/* The flush buffer and the ceilings belong to the process: measured at the first use, and the
- * ceilings anew for another thread count. */
-static struct fb_flush process_flush;
-static struct fb_ceilings process_ceilings;
-
-static enum fb_status get_ceilings(int threads, const struct fb_ceilings **ceilings)
-{
-    if (process_ceilings.threads != threads)
-        FB_TRY(fb_ceilings_measure(&process_ceilings, threads));
-    *ceilings = &process_ceilings;
-    return FB_OK;
-}
-
-static enum fb_status make_sampling(const struct fb_measure *measure, struct fb_sampling *sampling)
+static enum fb_status make_sampling(const struct fb_measure *measure, struct fb_device *device,
+                                    struct fb_sampling *sampling)
 {
     fb_sampling_default(sampling);
     sampling->warmup = measure->warmup;
@@ -39,13 +27,11 @@ static enum fb_status make_sampling(const struct fb_measure *measure, struct fb_
     sampling->max_samples = measure->max_samples;
     sampling->max_seconds = measure->max_seconds;
     sampling->interval = measure->interval;
-    sampling->rest = measure->rest;
+    sampling->rest = measure->rest >= 0 ? measure->rest : fb_device_is_host(device) ? 0 : 20;
     sampling->sustained = measure->sustained;
-    if (measure->flush && !measure->sustained) {
-        if (!process_flush.data)
-            FB_TRY(fb_flush_make(&process_flush, 0));
-        sampling->flush = &process_flush;
-    }
+    sampling->power = device->power;
+    if (measure->flush && !measure->sustained)
+        FB_TRY(device->flush(device, &sampling->flush));
     return FB_OK;
 }
 
@@ -72,6 +58,23 @@ static enum fb_status store_phases(struct fb_record *r, const struct fb_phases *
     return fb_text_set(&r->phases, "%s", text);
 }
 
+/* Energy only where the load does not let up between calls. */
+static enum fb_status store_load(struct fb_bench *bench, const struct fb_series *series)
+{
+    const struct fb_load *load = &series->load;
+    struct fb_record *r = &bench->record;
+    char throttle[FB_THROTTLE_TEXT];
+    if (!bench->device->power)
+        return FB_OK;
+    r->idle_watts = bench->device->power->idle_watts;
+    r->watts = load->watts;
+    r->sm_mhz = load->sm_mhz;
+    if (bench->shared->measure->sustained && load->calls)
+        r->bwd_joules = (load->joules_last - load->joules_first) / load->calls;
+    fb_throttle_print(load, throttle);
+    return fb_text_set(&r->throttle, "%s", throttle);
+}
+
 static enum fb_status store_backward(struct fb_bench *bench, const struct fb_series *series,
                                      const struct fb_ceilings *ceilings)
 {
@@ -89,11 +92,13 @@ static enum fb_status store_backward(struct fb_bench *bench, const struct fb_ser
     r->warmup = bench->shared->measure->warmup;
     r->gemm_tflops = ceilings->gemm_gflops * 1e-3;
     r->copy_gbs = ceilings->copy_gbytes;
+    r->launch_us = ceilings->launch_us;
     if (bench->variant->properties.gemms && s.median > 0) {
         r->bwd_tflops = r->bwd_flops / (s.median * 1e-3) * 1e-12;
         r->bwd_ceiling_pct = 100 * r->bwd_tflops / r->gemm_tflops;
     }
     FB_TRY(store_phases(r, &bench->phases));
+    FB_TRY(store_load(bench, series));
     return fb_text_set(&r->stop_rule, "%s", fb_stop_name(series->stop));
 }
 
@@ -158,6 +163,8 @@ static enum fb_status open_for_timing(struct fb_bench *bench, bool *opened)
     enum fb_status status = fb_bench_open(bench);
     if (status == FB_OK)
         status = fb_bench_forward(bench);
+    if (status == FB_OK)
+        status = fb_bench_wait(bench);
     *opened = status == FB_OK;
     return *opened ? FB_OK : fb_bench_fail(bench, status);
 }
@@ -165,7 +172,21 @@ static enum fb_status open_for_timing(struct fb_bench *bench, bool *opened)
 static enum fb_status fail_series(struct fb_bench *bench, const struct fb_series *series)
 {
     fb_status_clear();
+    bench->torn |= series->status == FB_DEVICE;
     return fb_bench_finish(bench, "crashed", series->message);
+}
+
+/* Where a call has failed on the device, that case ends with its words, and the process with it:
+ * the cases that were sampled beside it go to a fresh one. */
+static enum fb_status leave_if_lost(struct fb_bench *const *benches, const struct fb_series *series,
+                                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (series[i].stop == FB_STOP_FAILED && series[i].status == FB_DEVICE) {
+            FB_TRY(fail_series(benches[i], &series[i]));
+            return fb_worker_leave(benches[i]->shared->worker);
+        }
+    return FB_OK;
 }
 
 static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_series *backward,
@@ -173,9 +194,9 @@ static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_serie
                                    const struct fb_ceilings *ceilings)
 {
     char verdict[32], reason[512];
-    if (backward->stop == FB_STOP_FAILED)
+    if (backward->stop == FB_STOP_FAILED || backward->stop == FB_STOP_LOST)
         return fail_series(bench, backward);
-    if (forward && forward->stop == FB_STOP_FAILED)
+    if (forward && (forward->stop == FB_STOP_FAILED || forward->stop == FB_STOP_LOST))
         return fail_series(bench, forward);
     FB_TRY(store_backward(bench, backward, ceilings));
     if (forward)
@@ -189,7 +210,7 @@ static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_serie
 
 /* The series of a group: one a bench, and the GEMM of the ceiling among them. */
 struct sampled {
-    struct fb_series *backward, *forward; /* [count + 1], [count] */
+    struct fb_series *backward, *forward, *phases; /* [count + 1], [count], [count] */
     struct fb_gemm_probe probe;
     struct fb_ceilings ceilings;
 };
@@ -197,18 +218,27 @@ struct sampled {
 static enum fb_status make_series(struct sampled *sampled, struct fb_bench *const *benches,
                                   size_t count)
 {
+    struct fb_device *device = benches[0]->device;
     sampled->backward = calloc(count + 1, sizeof *sampled->backward);
     sampled->forward = calloc(count, sizeof *sampled->forward);
-    if (!sampled->backward || !sampled->forward)
+    sampled->phases = calloc(count, sizeof *sampled->phases);
+    if (!sampled->backward || !sampled->forward || !sampled->phases)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu series", count);
     for (size_t i = 0; i < count; i++) {
-        sampled->backward[i] = (struct fb_series){
-            .call = call_backward, .arg = benches[i], .phases = &benches[i]->phases};
+        sampled->backward[i] = (struct fb_series){.call = call_backward, .arg = benches[i]};
         sampled->forward[i] = (struct fb_series){.call = call_forward, .arg = benches[i]};
+        sampled->phases[i] = sampled->backward[i];
+        sampled->phases[i].phases = &benches[i]->phases;
+        if (fb_device_is_host(device))
+            sampled->backward[i].phases = &benches[i]->phases;
+        else
+            benches[i]->host.phases = NULL;
     }
+    FB_TRY(device->probe(device, benches[0]->shared->problem.dtype, benches[0]->shared->threads,
+                         &sampled->probe));
     sampled->backward[count] =
-        (struct fb_series){.call = fb_gemm_probe_call, .arg = &sampled->probe};
-    return fb_gemm_probe_open(&sampled->probe, benches[0]->shared->threads);
+        (struct fb_series){.call = sampled->probe.call, .arg = &sampled->probe};
+    return FB_OK;
 }
 
 /* The GEMM's rate while these variants ran takes the place of the one measured before. */
@@ -218,8 +248,9 @@ static void renew_ceiling(struct sampled *sampled, const struct fb_series *gemm)
     if (!gemm->count)
         return;
     const struct fb_stats stats = fb_stats_of(gemm->samples, (size_t)gemm->count);
-    ceilings->gemm_gflops = fb_gemm_probe_gflops(stats.median);
-    ceilings->gemm_best = fmax(ceilings->gemm_best, fb_gemm_probe_gflops(stats.min));
+    ceilings->gemm_gflops = fb_gemm_probe_gflops(&sampled->probe, stats.median);
+    ceilings->gemm_best =
+        fmax(ceilings->gemm_best, fb_gemm_probe_gflops(&sampled->probe, stats.min));
 }
 
 static void free_series(struct sampled *sampled, size_t count)
@@ -228,46 +259,83 @@ static void free_series(struct sampled *sampled, size_t count)
         fb_series_free(&sampled->backward[i]);
     for (size_t i = 0; sampled->forward && i < count; i++)
         fb_series_free(&sampled->forward[i]);
+    for (size_t i = 0; sampled->phases && i < count; i++)
+        fb_series_free(&sampled->phases[i]);
     free(sampled->backward);
     free(sampled->forward);
+    free(sampled->phases);
     fb_gemm_probe_close(&sampled->probe);
+}
+
+/* The phases of a device, between events of their own, in calls apart: the events would stand in
+ * the way of the samples. */
+static enum fb_status sample_phases(struct sampled *sampled, const struct fb_sampling *like,
+                                    struct fb_bench *const *benches, size_t count)
+{
+    struct fb_device *device = benches[0]->device;
+    struct fb_sampling few = *like;
+    few.warmup = 1;
+    few.min_samples = few.max_samples = 11;
+    few.sustained = false;
+    few.power = NULL;
+    for (size_t i = 0; i < count; i++)
+        benches[i]->host.phases = &benches[i]->phases;
+    FB_TRY(fb_sample(&device->timer, &few, sampled->phases, (int)count));
+    return leave_if_lost(benches, sampled->phases, count);
+}
+
+/* The backward of all, with the ceiling's GEMM among them. */
+static enum fb_status sample_backward(struct sampled *sampled, const struct fb_sampling *sampling,
+                                      struct fb_bench *const *benches, size_t count)
+{
+    struct fb_device *device = benches[0]->device;
+    const int gemm = sampled->probe.call != NULL;
+    FB_TRY(fb_sample(&device->timer, sampling, sampled->backward, (int)count + gemm));
+    FB_TRY(leave_if_lost(benches, sampled->backward, count));
+    renew_ceiling(sampled, &sampled->backward[count]);
+    if (fb_device_is_host(device))
+        return FB_OK;
+    return sample_phases(sampled, sampling, benches, count);
 }
 
 /* All open benches, sampled in turn. */
 static enum fb_status sample_open(struct fb_bench *const *benches, size_t count)
 {
     const struct fb_measure *measure = benches[0]->shared->measure;
+    struct fb_device *device = benches[0]->device;
     struct sampled sampled = {0};
-    struct fb_timer timer = fb_timer_cpu();
     const struct fb_ceilings *ceilings;
     struct fb_sampling sampling;
     enum fb_status status;
-    FB_TRY_OUT(make_series(&sampled, benches, count));
-    FB_TRY_OUT(make_sampling(measure, &sampling));
-    FB_TRY_OUT(get_ceilings(benches[0]->shared->threads, &ceilings));
+    FB_TRY_OUT(make_sampling(measure, device, &sampling));
+    FB_TRY_OUT(device->ceilings(device, benches[0]->shared->problem.dtype,
+                                benches[0]->shared->threads, &ceilings));
     sampled.ceilings = *ceilings;
-    FB_TRY_OUT(fb_sample(&timer, &sampling, sampled.backward,
-                         (int)count + (sampled.probe.matrices ? 1 : 0)));
-    renew_ceiling(&sampled, &sampled.backward[count]);
+    FB_TRY_OUT(make_series(&sampled, benches, count));
+    FB_TRY_OUT(sample_backward(&sampled, &sampling, benches, count));
     for (size_t i = 0; i < count; i++)
         benches[i]->host.phases = NULL; /* the forward's are not asked for */
-    if (measure->forward)
-        FB_TRY_OUT(fb_sample(&timer, &sampling, sampled.forward, (int)count));
+    if (measure->forward) {
+        FB_TRY_OUT(fb_sample(&device->timer, &sampling, sampled.forward, (int)count));
+        FB_TRY_OUT(leave_if_lost(benches, sampled.forward, count));
+    }
     for (size_t i = 0; i < count; i++)
         FB_TRY_OUT(finish_timed(benches[i], &sampled.backward[i],
-                                measure->forward ? &sampled.forward[i] : NULL, &timer,
+                                measure->forward ? &sampled.forward[i] : NULL, &device->timer,
                                 &sampled.ceilings));
 out:
     free_series(&sampled, count);
     return status;
 }
 
-/* How many of the benches fit into memory together: at least one. */
+/* How many of the benches run on one device and fit into its memory together: at least one. */
 static size_t fitting(struct fb_bench *const *benches, size_t count)
 {
-    uint64_t room = fb_memory_host.available(&fb_memory_host), sum = 0;
+    const struct fb_memory *memory = benches[0]->device->memory;
+    uint64_t room = memory->available(memory), sum = 0;
     size_t fit = 0;
-    while (fit < count && (!fit || !room || sum + benches[fit]->plan.total <= room / 10 * 6))
+    while (fit < count && benches[fit]->device == benches[0]->device &&
+           (!fit || !room || sum + benches[fit]->plan.total <= room / 10 * 6))
         sum += benches[fit++]->plan.total;
     return fit;
 }
@@ -283,6 +351,8 @@ enum fb_status fb_benches_time(struct fb_bench *const *benches, size_t count)
         for (size_t i = 0; i < fit; i++) {
             bool is_open;
             FB_TRY_OUT(open_for_timing(benches[done + i], &is_open));
+            if (benches[done + i]->torn)
+                FB_TRY_OUT(fb_worker_leave(benches[0]->shared->worker));
             if (is_open)
                 open[opened++] = benches[done + i];
         }

@@ -18,10 +18,12 @@
 #include <string.h>
 
 #include "core/half.h"
+#include "core/log.h"
 #include "core/numerics.h"
 #include "core/status.h"
 #include "verify/model.h"
 #include "verify/sample.h"
+#include "verify/whole.h"
 
 struct fb_judge {
     struct fb_ref_inputs inputs;
@@ -31,10 +33,11 @@ struct fb_judge {
     struct fb_ref_tensors values;
     struct fb_ref_tensors forward; /* complete o and lse of the sampled mode, when asked for */
     bool has_forward;
+    struct fb_ref_tensors whole; /* every row, from a device; all NULL: none */
     struct fb_ref_rows rows; /* the sample as the reference takes it; all NULL otherwise */
     struct fb_model *models; /* the first is of the standard numerics */
     struct fb_model *floor;  /* of fp32 arithmetic alone, made when first needed */
-    char coverage[128];
+    char coverage[160];
 };
 
 /* ---- Names ------------------------------------------------------------------------------------
@@ -77,6 +80,24 @@ static enum fb_status model_of(struct fb_judge *judge, const struct fb_numerics 
 /* ---- Opening and closing ----------------------------------------------------------------------
  */
 
+/* What the device made is believed only if it agrees with the CPU's rows. */
+static enum fb_status make_values(struct fb_judge *judge)
+{
+    FB_TRY(fb_model_make(&judge->inputs, &judge->rows, &fb_numerics_standard, 0, 0, &judge->values,
+                         &judge->models));
+    if (!judge->whole.o || fb_whole_agrees(&judge->whole, &judge->inputs, &judge->rows,
+                                           &judge->values, &judge->models->spread))
+        return FB_OK;
+    fb_log_warn("the device's reference differs from the CPU's and is not used");
+    fb_ref_free(&judge->whole);
+    fb_ref_free(&judge->values);
+    fb_model_free(judge->models);
+    judge->models = NULL;
+    judge->inputs.known_o = judge->inputs.known_lse = NULL;
+    return fb_model_make(&judge->inputs, &judge->rows, &fb_numerics_standard, 0, 0,
+                         &judge->values, &judge->models);
+}
+
 static void describe(struct fb_judge *judge)
 {
     const struct fb_args *a = &judge->args;
@@ -86,10 +107,11 @@ static void describe(struct fb_judge *judge)
         snprintf(judge->coverage, sizeof judge->coverage, "all");
     else
         snprintf(judge->coverage, sizeof judge->coverage,
-                 "rows of o, dq: %lld of %lld; rows of dk, dv: %lld of %lld%s",
+                 "rows of o, dq: %lld of %lld; rows of dk, dv: %lld of %lld%s%s",
                  (long long)judge->sample.q_count, (long long)q_rows,
                  (long long)judge->sample.k_count, (long long)k_rows,
-                 judge->args.problem->sink ? "; no dsink" : "");
+                 judge->args.problem->sink ? "; no dsink" : "",
+                 judge->whole.o ? "; all rows for gross errors" : "");
 }
 
 enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs,
@@ -112,10 +134,13 @@ enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs
         FB_TRY_OUT(fb_sample_rows(&judge->sample, inputs, options->seed));
         judge->rows = (struct fb_ref_rows){judge->sample.q, judge->sample.k, judge->sample.q_count,
                                            judge->sample.k_count};
+        if (!options->no_device)
+            fb_whole_make(&judge->whole, &judge->inputs);
+        judge->inputs.known_o = judge->whole.o;
+        judge->inputs.known_lse = judge->whole.lse;
     }
+    FB_TRY_OUT(make_values(judge));
     describe(judge);
-    FB_TRY_OUT(fb_model_make(&judge->inputs, &judge->rows, &fb_numerics_standard, 0, 0,
-                             &judge->values, &judge->models));
 out:
     if (status != FB_OK)
         fb_judge_close(judge);
@@ -136,6 +161,7 @@ void fb_judge_close(struct fb_judge *judge)
     fb_model_free(judge->floor);
     fb_ref_free(&judge->values);
     fb_ref_free(&judge->forward);
+    fb_ref_free(&judge->whole);
     fb_sample_free(&judge->sample);
     free(judge);
 }
@@ -156,8 +182,8 @@ static void write_rows(const struct fb_tensor *to, const double *from)
 enum fb_status fb_judge_forward(struct fb_judge *judge, const struct fb_tensor *o,
                                 const struct fb_tensor *lse)
 {
-    const struct fb_ref_tensors *from = &judge->values;
-    if (judge->sampled) {
+    const struct fb_ref_tensors *from = judge->whole.o ? &judge->whole : &judge->values;
+    if (judge->sampled && !judge->whole.o) {
         if (!judge->has_forward) {
             static const int64_t none = 0;
             struct fb_ref_inputs forward = judge->inputs;
@@ -318,6 +344,24 @@ static void suspect(const struct fb_numerics *declared, enum fb_judged which,
                  fb_judged_name(which), j->metrics[which].noise_ratio);
 }
 
+/* The rows outside the sample: a gross error fails the tensor whatever was declared. */
+static enum fb_status judge_whole(struct fb_judge *judge, const struct subject *s,
+                                  struct fb_judgement *j)
+{
+    char text[256];
+    if (!judge->whole.o || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV ||
+        j->metrics[s->which].nonfinite)
+        return FB_OK;
+    FB_TRY(fb_whole_compare(&judge->whole, s->which, s->tensor, judge->args.problem->dtype,
+                            &j->metrics[s->which], text));
+    if (!*text)
+        return FB_OK;
+    j->declared[s->which] = j->standard[s->which] = FB_VERDICT_FAIL;
+    if (!j->reason[0])
+        snprintf(j->reason, sizeof j->reason, "%s", text);
+    return FB_OK;
+}
+
 enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics *declared,
                                 int64_t bm, int64_t bn, const struct fb_args *outputs,
                                 struct fb_judgement *j)
@@ -334,6 +378,7 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics
         j->standard[which] = j->declared[which];
         if (model != standard)
             FB_TRY(judge_tensor(judge, standard, &s, &ignored, &j->standard[which]));
+        FB_TRY(judge_whole(judge, &s, j));
         suspect(declared, which, j);
         j->verdict = worse(j->verdict, j->declared[which]);
         j->verdict_standard = worse(j->verdict_standard, j->standard[which]);

@@ -17,6 +17,7 @@
 #ifndef FB_VERIFY_JUDGE_H
 #define FB_VERIFY_JUDGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "flashback.h"
@@ -51,6 +52,7 @@ struct fb_judge_options {
     const uint8_t *keep; /* [b, h, nq, nk] dropout mask, 1 is kept; NULL: Philox from the problem's
                             seed and offset, as documented in reference/philox.h */
     uint64_t seed;       /* of the random rows of the sampled mode */
+    bool no_device;      /* never make the forward of the sampled mode on a CUDA device */
 };
 
 struct fb_judgement {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * simt_kernels.cu: the fp32 kernels for one head size, FB_HEAD_DIM, and their launches. Compiled
+ * once a size; simt.c chooses. Idea, budgets and barriers are told in simt_forward.cuh and
+ * simt_backward.cuh.
+ */
+#include "kernels/cuda/simt_forward.cuh"
+
+namespace {
+
+constexpr int D = FB_HEAD_DIM;
+
+/* Heights that are worth compiling: the tallest that any device holds and keeps in registers, and
+ * what devices with less shared memory need. */
+constexpr bool compiled(int rows)
+{
+    return D <= 96 ? rows == 64 || rows == 32 : D <= 128 ? rows >= 16 : rows == 32 || rows == 16;
+}
+
+constexpr int64_t most_heads =
+    65535; /* what a grid may have in y; the kernels' loops take the rest */
+
+template <class Kernel>
+int launch(Kernel *kernel, size_t bytes, const struct fb_simt_call &call, int64_t tiles,
+           int64_t heads, void *stream)
+{
+    if (tiles == 0 || heads == 0)
+        return cudaSuccess;
+    const cudaError_t error = cudaFuncSetAttribute(
+        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess)
+        return error;
+    const dim3 grid((unsigned)tiles, (unsigned)(heads < most_heads ? heads : most_heads));
+    kernel<<<grid, fb::simt_threads, bytes, (cudaStream_t)stream>>>(call);
+    return cudaGetLastError();
+}
+
+template <int R>
+int launch_rows(enum fb_simt_kernel which, const struct fb_simt_call &call, void *stream)
+{
+    if constexpr (compiled(R)) {
+        const size_t bytes = sizeof(fb::simt_backward_shared<D, R>);
+        const int64_t q_tiles = (call.nq + R - 1) / R, k_tiles = (call.nk + R - 1) / R;
+        switch (which) {
+        case FB_SIMT_FORWARD:
+            return launch(fb::simt_forward_kernel<D, R>, sizeof(fb::simt_forward_shared<D, R>),
+                          call, q_tiles, call.b * call.h, stream);
+        case FB_SIMT_KEYS:
+            return launch(fb::simt_keys_kernel<D, R, fb::simt_no_dq>, bytes, call, k_tiles,
+                          call.b * call.hk, stream);
+        case FB_SIMT_KEYS_ADD_Q:
+            return launch(fb::simt_keys_kernel<D, R, fb::simt_atomic_dq>, bytes, call, k_tiles,
+                          call.b * call.hk, stream);
+        case FB_SIMT_QUERIES:
+            return launch(fb::simt_queries_kernel<D, R>, bytes, call, q_tiles, call.b * call.h,
+                          stream);
+        default:
+            break;
+        }
+    }
+    return cudaErrorInvalidValue;
+}
+
+} // namespace
+
+#define JOIN(a, b) a##b
+#define NAMED(name, size) JOIN(name, size)
+
+extern "C" size_t NAMED(fb_simt_bytes_d, FB_HEAD_DIM)(int rows)
+{
+    const size_t bytes = rows == 64   ? sizeof(fb::simt_backward_shared<D, 64>)
+                         : rows == 32 ? sizeof(fb::simt_backward_shared<D, 32>)
+                                      : sizeof(fb::simt_backward_shared<D, 16>);
+    return compiled(rows) ? bytes : 0;
+}
+
+extern "C" int NAMED(fb_simt_launch_d, FB_HEAD_DIM)(enum fb_simt_kernel which,
+                                                    const struct fb_simt_call *call, int rows,
+                                                    void *stream)
+{
+    return rows == 64   ? launch_rows<64>(which, *call, stream)
+           : rows == 32 ? launch_rows<32>(which, *call, stream)
+                        : launch_rows<16>(which, *call, stream);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * simt_tile.cuh: what the fp32 kernels are made of: tiles in shared memory and the three GEMMs of
+ * a tile pair, held in registers.
+ *
+ * Idea: 256 threads stand as 16 x 16. A tile is R rows; a thread owns T = R / 16 rows and either T
+ * columns of an [R, R] matrix (scores) or W = D / 16 columns of an [R, D] one (gradients). A warp
+ * covers 4 x 8 of the 16 x 16, so that one 16-byte load an operand serves 8 or 4 threads at once.
+ *
+ * Registers: T x W accumulators a gradient: 4 x 8 at D = 128, R = 64. Per step of four along the
+ * sum a thread does 4 T T (scores) or 4 T W FMAs for 2 T or T + 4 W / V loads of 16 bytes: 8 and 11
+ * FMAs a load, so that the FMA pipes and not shared memory are what is waited for.
+ *
+ * Shared memory: rows of D + 4 floats put 8 rows on different banks (D + 4 = 4 or 20 mod 32, so do
+ * multiples of 4 up to 28); rows of R + 8 put 4 x 8 neighbours of a score tile on 32 banks.
+ *
+ * A tile's rows and columns beyond the tensor hold 0, so that no GEMM needs a bound. Deterministic:
+ * sums run in one order.
+ */
+#ifndef FB_KERNELS_CUDA_SIMT_TILE_CUH
+#define FB_KERNELS_CUDA_SIMT_TILE_CUH
+
+#include <stdint.h>
+
+#include "kernels/cuda/simt.h"
+
+namespace fb {
+
+constexpr int simt_threads = 256;
+
+/* Widths and strides of tiles of R rows at head size D. */
+template <int D, int R>
+struct simt_shape {
+    static constexpr int T = R / 16, W = D / 16;
+    static constexpr int V = D % 64 == 0 ? 4 : D % 32 == 0 ? 2 : 1; /* columns of one load */
+    static constexpr int ld = D + 4, lds = R + 8;
+    static constexpr int tile = R * ld, scores = R * lds; /* floats */
+};
+
+struct simt_thread {
+    int x, y; /* of 16 x 16 */
+};
+
+__device__ __forceinline__ simt_thread simt_place()
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    return {warp % 2 * 8 + lane % 8, warp / 2 * 4 + lane / 8};
+}
+
+/* The column that owns element w of a thread's W. */
+template <int D, int R>
+__device__ __forceinline__ int simt_column(int x, int w)
+{
+    constexpr int V = simt_shape<D, R>::V;
+    return w / V * 16 * V + x * V + w % V;
+}
+
+/* V floats from shared memory in one load. */
+template <int V>
+__device__ __forceinline__ void simt_load(const float *from, float *to)
+{
+    if constexpr (V == 4) {
+        const float4 x = *(const float4 *)from;
+        to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+    } else if constexpr (V == 2) {
+        const float2 x = *(const float2 *)from;
+        to[0] = x.x, to[1] = x.y;
+    } else {
+        to[0] = *from;
+    }
+}
+
+__device__ __forceinline__ const float *simt_head(const fb_simt_view &view, int64_t b, int64_t h)
+{
+    return view.data + b * view.stride[0] + h * view.stride[1];
+}
+
+/* May rows of this view be read 16 bytes at a time? */
+__device__ __forceinline__ bool simt_aligned(const fb_simt_view &view, int width)
+{
+    return (uintptr_t)view.data % 16 == 0 && view.stride[0] % 4 == 0 && view.stride[1] % 4 == 0 &&
+           view.stride[2] % 4 == 0 && width % 4 == 0;
+}
+
+/* Rows first .. first + R of a head into a tile; 0 beyond n rows and `width` columns. */
+template <int D, int R>
+__device__ __forceinline__ void simt_load_tile(float *tile, const float *head, int64_t stride,
+                                               int64_t first, int64_t n, int width, bool wide)
+{
+    constexpr int quads = D / 4;
+#pragma unroll 4
+    for (int at = threadIdx.x; at < R * quads; at += simt_threads) {
+        const int row = at / quads, c = at % quads * 4;
+        const bool inside = first + row < n;
+        const float *from = head + (first + row) * stride + c;
+        float4 x = make_float4(0, 0, 0, 0);
+        if (inside && wide && c < width) {
+            x = *(const float4 *)from;
+        } else if (inside) {
+            x.x = c < width ? from[0] : 0;
+            x.y = c + 1 < width ? from[1] : 0;
+            x.z = c + 2 < width ? from[2] : 0;
+            x.w = c + 3 < width ? from[3] : 0;
+        }
+        *(float4 *)(tile + row * simt_shape<D, R>::ld + c) = x;
+    }
+}
+
+/* s[i][j] += sum_c a[y + 16 i][c] b[x + 16 j][c], over all D columns. */
+template <int D, int R>
+__device__ __forceinline__ void simt_scores(float (&s)[R / 16][R / 16], const float *a,
+                                            const float *b, simt_thread at)
+{
+    using shape = simt_shape<D, R>;
+#pragma unroll 4
+    for (int c = 0; c < D; c += 4) {
+        float u[shape::T][4], v[shape::T][4];
+#pragma unroll
+        for (int i = 0; i < shape::T; i++) {
+            simt_load<4>(a + (at.y + 16 * i) * shape::ld + c, u[i]);
+            simt_load<4>(b + (at.x + 16 * i) * shape::ld + c, v[i]);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+#pragma unroll
+            for (int i = 0; i < shape::T; i++)
+#pragma unroll
+                for (int j = 0; j < shape::T; j++)
+                    s[i][j] = fmaf(u[i][e], v[j][e], s[i][j]);
+    }
+}
+
+/* out[i][w] += sum_r p[r][T y + i] b[r][column w]: the transposed scores times a tile. */
+template <int D, int R>
+__device__ __forceinline__ void simt_add_turned(float (&out)[R / 16][D / 16], const float *p,
+                                                const float *b, simt_thread at)
+{
+    using shape = simt_shape<D, R>;
+#pragma unroll 4
+    for (int r = 0; r < R; r++) {
+        float u[shape::T], v[shape::W];
+        simt_load<shape::T>(p + r * shape::lds + at.y * shape::T, u);
+#pragma unroll
+        for (int w = 0; w < shape::W; w += shape::V)
+            simt_load<shape::V>(b + r * shape::ld + simt_column<D, R>(at.x, w), v + w);
+#pragma unroll
+        for (int i = 0; i < shape::T; i++)
+#pragma unroll
+            for (int w = 0; w < shape::W; w++)
+                out[i][w] = fmaf(u[i], v[w], out[i][w]);
+    }
+}
+
+/* out[i][w] += sum_j p[y + 16 i][j] b[j][column w]: the scores times a tile. */
+template <int D, int R>
+__device__ __forceinline__ void simt_add(float (&out)[R / 16][D / 16], const float *p,
+                                         const float *b, simt_thread at)
+{
+    using shape = simt_shape<D, R>;
+#pragma unroll 2
+    for (int j = 0; j < R; j += 4) {
+        float u[shape::T][4];
+#pragma unroll
+        for (int i = 0; i < shape::T; i++)
+            simt_load<4>(p + (at.y + 16 * i) * shape::lds + j, u[i]);
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            float v[shape::W];
+#pragma unroll
+            for (int w = 0; w < shape::W; w += shape::V)
+                simt_load<shape::V>(b + (j + e) * shape::ld + simt_column<D, R>(at.x, w), v + w);
+#pragma unroll
+            for (int i = 0; i < shape::T; i++)
+#pragma unroll
+                for (int w = 0; w < shape::W; w++)
+                    out[i][w] = fmaf(u[i][e], v[w], out[i][w]);
+        }
+    }
+}
+
+/* ---- Visibility --------------------------------------------------------------------------------
+ */
+
+/* Does query i see key j? */
+__device__ __forceinline__ bool simt_visible(const fb_simt_call &call, int64_t i, int64_t j)
+{
+    return i < call.nq && j < call.nk && j >= i + call.lo && j <= i + call.hi;
+}
+
+/* Do all queries of a tile see all of its keys? */
+template <int R>
+__device__ __forceinline__ bool simt_all_visible(const fb_simt_call &call, int64_t i, int64_t j)
+{
+    return i + R <= call.nq && j + R <= call.nk && j >= i + R - 1 + call.lo &&
+           j + R - 1 <= i + call.hi;
+}
+
+__device__ __forceinline__ int64_t simt_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+__device__ __forceinline__ int64_t simt_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Tiles first .. end - 1 of queries that see keys of the tile at j; empty: end <= first. */
+template <int R>
+__device__ __forceinline__ void simt_query_tiles(const fb_simt_call &call, int64_t j,
+                                                 int64_t *first, int64_t *end)
+{
+    const int64_t from = simt_most(0, j - call.hi);
+    const int64_t last = simt_least(call.nq, simt_least(call.nk, j + R) - call.lo);
+    *first = from / R;
+    *end = last > from ? (last + R - 1) / R : *first;
+}
+
+/* The same for keys seen from the query tile at i. */
+template <int R>
+__device__ __forceinline__ void simt_key_tiles(const fb_simt_call &call, int64_t i, int64_t *first,
+                                               int64_t *end)
+{
+    const int64_t from = simt_most(0, i + call.lo);
+    const int64_t last = simt_least(call.nk, simt_least(call.nq, i + R) + call.hi);
+    *first = from / R;
+    *end = last > from ? (last + R - 1) / R : *first;
+}
+
+} // namespace fb
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * device.c: the host as a device, and which device a backend asks for.
+ */
+#include "measure/device.h"
+
+#include <string.h>
+
+#include "core/status.h"
+#include "measure/cuda.h"
+
+static enum fb_status wait_host(struct fb_device *device)
+{
+    (void)device;
+    return FB_OK;
+}
+
+static enum fb_status flush_host(struct fb_device *device, struct fb_flush **flush)
+{
+    static struct fb_flush buffer;
+    (void)device;
+    if (!buffer.data)
+        FB_TRY(fb_flush_make(&buffer, 0));
+    *flush = &buffer;
+    return FB_OK;
+}
+
+/* The same for all types: CPU kernels compute in fp32. Anew for another thread count. */
+static enum fb_status ceilings_host(struct fb_device *device, enum fb_dtype dtype, int threads,
+                                    const struct fb_ceilings **ceilings)
+{
+    static struct fb_ceilings measured;
+    (void)device;
+    (void)dtype;
+    if (measured.threads != threads)
+        FB_TRY(fb_ceilings_measure(&measured, threads));
+    *ceilings = &measured;
+    return FB_OK;
+}
+
+static enum fb_status probe_host(struct fb_device *device, enum fb_dtype dtype, int threads,
+                                 struct fb_gemm_probe *probe)
+{
+    (void)device;
+    (void)dtype;
+    return fb_gemm_probe_open(probe, threads);
+}
+
+static struct fb_device host = {.kind = "cpu",
+                                .ordinal = -1,
+                                .memory = &fb_memory_host,
+                                .wait = wait_host,
+                                .flush = flush_host,
+                                .ceilings = ceilings_host,
+                                .probe = probe_host};
+
+static bool is_host(const char *backend)
+{
+    return !strcmp(backend, "cpu");
+}
+
+const char *fb_device_why_not(const char *backend)
+{
+    return is_host(backend) ? NULL : fb_cuda_refuse(backend);
+}
+
+const char *fb_variant_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
+                               const struct fb_numerics *numerics)
+{
+    const char *why = fb_device_why_not(variant->backend);
+    return why ? why : variant->why_not(problem, numerics);
+}
+
+enum fb_status fb_device_open(const char *backend, struct fb_device **device)
+{
+    const char *why = fb_device_why_not(backend);
+    if (why)
+        return fb_fail(FB_REFUSED, "%s", why);
+    if (!is_host(backend))
+        return fb_cuda_open(device);
+    host.timer = fb_timer_cpu();
+    *device = &host;
+    return FB_OK;
+}

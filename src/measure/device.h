@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * device.h: where a variant runs: the host, or a CUDA device with its memory, stream, events and
+ * meter. What the harness does with a case goes through this struct, so that nothing above it knows
+ * CUDA. A device is opened at its first use and lives as long as the process.
+ */
+#ifndef FB_MEASURE_DEVICE_H
+#define FB_MEASURE_DEVICE_H
+
+#include "flashback.h"
+#include "measure/buffers.h"
+#include "measure/ceilings.h"
+#include "measure/power.h"
+#include "measure/timer.h"
+
+struct fb_device {
+    const char *kind; /* "cpu", "cuda" */
+    int ordinal;      /* -1 on the CPU */
+    void *stream;     /* what variants enqueue on */
+    const struct fb_memory *memory;
+    struct fb_timer timer;
+    struct fb_power *power;              /* NULL: no meter */
+    const struct fb_phase_clock *phases; /* NULL: phases are taken from the host's clock */
+    /* Waits for what was enqueued. FB_DEVICE says what failed in it. */
+    enum fb_status (*wait)(struct fb_device *device);
+    /* The flush buffer of the process, made at the first call. */
+    enum fb_status (*flush)(struct fb_device *device, struct fb_flush **flush);
+    /* Ceilings for tensors of this type, measured at the first call for it. */
+    enum fb_status (*ceilings)(struct fb_device *device, enum fb_dtype dtype, int threads,
+                               const struct fb_ceilings **ceilings);
+    /* The ceiling's GEMM as a call to be sampled in turn with the variants; without one (no BLAS,
+     * no memory to spare) its call is NULL. */
+    enum fb_status (*probe)(struct fb_device *device, enum fb_dtype dtype, int threads,
+                            struct fb_gemm_probe *probe);
+};
+
+/* Why a variant of this backend cannot run on this machine with this program, or NULL: no device,
+ * too low a compute capability, a program built for other devices. Starts no CUDA context. */
+const char *fb_device_why_not(const char *backend);
+
+/* fb_device_why_not, then the variant's own why_not. */
+const char *fb_variant_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
+                               const struct fb_numerics *numerics);
+
+/* The device that variants of this backend run on. FB_REFUSED when there is none, FB_DEVICE when it
+ * cannot be opened. */
+enum fb_status fb_device_open(const char *backend, struct fb_device **device);
+
+/* Does it lie in the host's memory? */
+static inline bool fb_device_is_host(const struct fb_device *device)
+{
+    return device->memory == &fb_memory_host;
+}
+
+#endif

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# test_cuda_refusals.sh: what is said where no CUDA device can be used: `list` tells why, a case is
+# refused with the same words, and nothing crashes. A device that is there is hidden.
+. "$(dirname "$0")/lib.sh"
+
+if ! "$flashback" list | grep -q '^simt-atomic '; then
+    skip "cuda refusals: built without CUDA"
+    tap_done
+fi
+export CUDA_VISIBLE_DEVICES=-1
+
+"$flashback" list >"$scratch/list"
+for variant in simt-naive simt-atomic simt-split simt-ml cublas-naive; do
+    grep -Eq "^$variant +no .*no CUDA device" "$scratch/list"
+    ok $? "list says why $variant does not run here"
+done
+grep -Eq '^cpu-split +yes' "$scratch/list"
+ok $? "and that the CPU's do"
+"$flashback" list --json | grep -q '"reason": *"no CUDA device'
+ok $? "list --json says it, too"
+
+expect 3 "simt-atomic' refused every case" "a named variant without its device" \
+    "$flashback" check -v simt-atomic -p n=8,d=8,dtype=fp32
+grep -q 'refused.*no CUDA device' "$scratch/out"
+ok $? "with the reason in its row"
+expect 0 "" "beside one that runs, under an experiment" \
+    "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp32
+
+printf '[grid]\nvariant = simt-atomic cpu-split\nb = 1\nh = 1\nn = 8\nd = 8\ndtype = fp32\n' >"$scratch/two.ini"
+"$flashback" run "$scratch/two.ini" -o "$scratch/two.h5" --quiet 2>"$scratch/err"
+ok $? "a grid that is refused in part is fine"
+grep -q '"status": *"refused".*no CUDA device' "$scratch/two.jsonl"
+ok $? "and the record holds the reason"
+"$flashback" run "$scratch/two.ini" --dry-run | grep -q '^refused .*simt-atomic.*no CUDA device'
+ok $? "a dry run says it before"
+tap_done

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The reference on a device against the reference on the CPU: every row of every tensor to 1e-10,
+ * over masks, windows, grouped heads, score terms and packed lengths. And, without a device, what
+ * the judge makes of rows outside its sample.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/half.h"
+#include "core/problem.h"
+#include "core/status.h"
+#include "measure/buffers.h"
+#include "measure/inputs.h"
+#include "reference/device.h"
+#include "tests/tap.h"
+#include "verify/whole.h"
+
+/* A problem with its inputs and the CPU's values of every row. */
+struct trial {
+    struct fb_problem problem;
+    struct fb_buffers buffers;
+    struct fb_ref_inputs inputs;
+    struct fb_ref_tensors values;
+};
+
+static bool trial_open(struct trial *t, const char *text)
+{
+    static const struct fb_numerics numerics = {0};
+    const struct fb_buffers_options plain = {0};
+    struct fb_recipe recipe;
+    memset(t, 0, sizeof *t);
+    struct fb_ref_request want = {.values = &t->values};
+    if (fb_problem_parse(&t->problem, text) != FB_OK ||
+        fb_buffers_make(&t->buffers, &fb_memory_host, &t->problem, &numerics, &plain) != FB_OK ||
+        fb_recipe_parse(&recipe, "randn@5") != FB_OK)
+        return tap_ok(false, "%s: %s", text, fb_status_message());
+    fb_inputs_fill(&recipe, &t->problem, &t->buffers.args);
+    fb_ref_inputs_from_args(&t->inputs, &t->buffers.args);
+    return fb_ref_compute(&t->inputs, &want) == FB_OK || tap_ok(false, "%s: not computed", text);
+}
+
+static void trial_close(struct trial *t)
+{
+    fb_ref_free(&t->values);
+    fb_buffers_free(&t->buffers);
+    fb_problem_free(&t->problem);
+}
+
+/* The largest difference relative to 1 + |value|; rows without keys must agree exactly. */
+static double difference(const double *a, const double *b, int64_t count)
+{
+    double worst = 0;
+    for (int64_t n = 0; n < count; n++) {
+        if (a[n] == b[n])
+            continue;
+        double one = fabs(a[n] - b[n]) / (1 + fabs(a[n]));
+        worst = isnan(one) ? INFINITY : fmax(worst, one);
+    }
+    return worst;
+}
+
+static void compare(const char *text)
+{
+    struct trial t;
+    struct fb_ref_tensors device;
+    if (!trial_open(&t, text))
+        return;
+    const struct fb_ref_tensors *v = &t.values;
+    const int64_t d = t.problem.d, dv = t.problem.dv, q = v->q_count, k = v->k_count;
+    if (tap_ok(fb_ref_device_offers(&t.problem) &&
+                   fb_ref_device_compute(&t.inputs, &device) == FB_OK,
+               "%s: computed", text)) {
+        double o = difference(v->o, device.o, q * dv), lse = difference(v->lse, device.lse, q);
+        double dq = difference(v->dq, device.dq, q * d), dk = difference(v->dk, device.dk, k * d);
+        double dvalue = difference(v->dv, device.dv, k * dv);
+        tap_ok(fmax(fmax(o, lse), fmax(fmax(dq, dk), dvalue)) <= 1e-10,
+               "agrees to 1e-10: o %.1e lse %.1e dq %.1e dk %.1e dv %.1e", o, lse, dq, dk, dvalue);
+        fb_ref_free(&device);
+    }
+    trial_close(&t);
+}
+
+static void test_device(void)
+{
+    static const char *const problems[] = {
+        "b=2,h=3,n=67,d=64,dtype=fp32",
+        "b=1,h=4,hk=2,nq=50,nk=131,d=40,dv=72,causal,dtype=bf16",
+        "b=1,h=2,nq=131,nk=50,d=33,causal,dtype=fp16",
+        "b=1,h=2,nq=131,nk=50,d=33,mask=causal-topleft,dtype=fp32",
+        "b=1,h=2,n=100,d=256,window=20:3,dtype=bf16",
+        "b=1,h=4,n=90,d=32,softcap=2,alibi=auto,causal,dtype=fp32",
+        "b=2,h=2,n=70,d=16,sink,dlse,causal,dtype=fp32",
+        "h=4,hk=2,qlens=3+0+40,klens=17+5+40,d=24,causal,dtype=fp32",
+        "b=1,h=1,nq=256,nk=3,d=32,causal,scale=-0.3,dtype=fp32",
+    };
+    struct fb_problem any;
+    if (fb_problem_parse(&any, problems[0]) != FB_OK || !fb_ref_device_offers(&any)) {
+        tap_skip("cuda reference: no CUDA device, or built without CUDA");
+        return;
+    }
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        compare(problems[i]);
+    fb_problem_parse(&any, "n=8,d=8,bias=all,dtype=fp32");
+    tap_ok(!fb_ref_device_offers(&any), "a bias is left to the CPU");
+}
+
+/* ---- Rows outside the sample --------------------------------------------------------------------
+ */
+
+static void write_dq(struct trial *t)
+{
+    for (int64_t n = 0; n < t->values.q_count * t->problem.d; n++)
+        fb_element_write(t->buffers.args.dq.data, t->problem.dtype, n, t->values.dq[n]);
+}
+
+static void test_stray_row(void)
+{
+    struct trial t;
+    char text[256];
+    if (!trial_open(&t, "b=2,h=2,n=40,d=16,causal,dtype=bf16"))
+        return;
+    const struct fb_tensor *dq = &t.buffers.args.dq;
+    struct fb_metrics sampled = {.row_rel_l2 = 4e-3, .bound_ratio = 0.5};
+    write_dq(&t);
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, text);
+    tap_ok(!*text && sampled.rel_l2 < 4e-3 && sampled.rel_l2 > 0 && sampled.cosine > 0.9999 &&
+               sampled.elements == 2 * 2 * 40 * 16 && sampled.bound_ratio == 0.5,
+           "rounded values pass, and all elements are counted");
+    sampled.row_rel_l2 = 4e-3;
+    for (int64_t c = 0; c < 16; c++) /* row [1,0,17] */
+        fb_element_write(dq->data, FB_BF16, ((1 * 2 + 0) * 40 + 17) * 16 + c, 0);
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, text);
+    tap_ok(strstr(text, "dq: row [1,0,17]") != NULL, "a lost row is found: %s", text);
+    sampled.row_rel_l2 = 0.3;
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, text);
+    tap_ok(!*text, "where sampled rows are as far off, it is no news");
+    trial_close(&t);
+}
+
+/* Every second query: the CPU's values and the same with one number off. */
+static void test_agreement(void)
+{
+    struct trial t;
+    int64_t rows[80];
+    if (!trial_open(&t, "b=1,h=2,n=40,d=8,causal,dtype=fp32"))
+        return;
+    for (int64_t r = 0; r < 80; r++)
+        rows[r] = r;
+    const struct fb_ref_rows all = {rows, rows, 80, 80};
+    double *zeros = calloc(80 * 8, sizeof *zeros);
+    const struct fb_ref_tensors spread = {
+        .o = zeros, .lse = zeros, .dq = zeros, .dk = zeros, .dv = zeros};
+    struct fb_ref_tensors other = t.values;
+    tap_ok(fb_whole_agrees(&other, &t.inputs, &all, &t.values, &spread), "values agree with "
+                                                                         "themselves");
+    other.dk = malloc(80 * 8 * sizeof *other.dk);
+    memcpy(other.dk, t.values.dk, 80 * 8 * sizeof *other.dk);
+    other.dk[500] += 1e-9;
+    tap_ok(!fb_whole_agrees(&other, &t.inputs, &all, &t.values, &spread),
+           "and not with others by 1e-9");
+    free(other.dk);
+    free(zeros);
+    trial_close(&t);
+}
+
+/* Keys' rows from a forward that is known are those from one that is not. */
+static void test_known_forward(void)
+{
+    struct trial t;
+    static const int64_t none = 0, keys[] = {0, 7, 39, 40, 66};
+    if (!trial_open(&t, "b=1,h=4,hk=2,n=40,d=8,causal,dlse,softcap=3,dtype=fp32"))
+        return;
+    struct fb_ref_tensors known = {0}, fresh = {0};
+    struct fb_ref_request want = {.rows = {&none, keys, 0, 5}, .values = &fresh};
+    bool computed = fb_ref_compute(&t.inputs, &want) == FB_OK;
+    t.inputs.known_o = t.values.o;
+    t.inputs.known_lse = t.values.lse;
+    want.values = &known;
+    computed &= fb_ref_compute(&t.inputs, &want) == FB_OK;
+    tap_ok(computed && difference(fresh.dk, known.dk, 5 * 8) < 1e-13 &&
+               difference(fresh.dv, known.dv, 5 * 8) < 1e-13,
+           "a known forward gives the same rows of dk and dv");
+    fb_ref_free(&known);
+    fb_ref_free(&fresh);
+    trial_close(&t);
+}
+
+int main(void)
+{
+    test_device();
+    test_stray_row();
+    test_agreement();
+    test_known_forward();
+    return tap_done();
+}
