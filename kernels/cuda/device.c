@@ -40,6 +40,22 @@ static void describe(void)
         device.bus[0] = '\0';
 }
 
+/* CUDA's own words for a machine without a driver are about versions. */
+static void explain(cudaError_t error)
+{
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+        snprintf(device.why, sizeof device.why, "no CUDA device (no driver is installed)");
+    else if (error == cudaErrorInsufficientDriver)
+        snprintf(device.why, sizeof device.why,
+                 "no CUDA device (the driver serves CUDA %d.%d, this program needs %d.%d)",
+                 driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                 CUDART_VERSION % 1000 / 10);
+    else
+        snprintf(device.why, sizeof device.why, "no CUDA device (%s)",
+                 error == cudaSuccess ? "none is visible" : cudaGetErrorString(error));
+}
+
 static void look(void)
 {
     int count = 0;
@@ -47,8 +63,7 @@ static void look(void)
     if (error == cudaSuccess && count > 0)
         describe();
     else
-        snprintf(device.why, sizeof device.why, "no CUDA device (%s)",
-                 error == cudaSuccess ? "none is visible" : cudaGetErrorString(error));
+        explain(error);
     cudaGetLastError();
 }
 
