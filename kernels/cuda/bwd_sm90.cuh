@@ -11,7 +11,9 @@
  * Differs from the mma.sync backward in: wgmma, the copy engine, a producer warpgroup, registers
  * moved from it to the MMA warpgroups (24 / 240 / 240), and dQ leaving through shared memory as a
  * linear bulk reduction instead of scalar atomics.  The query heads of a group are looped over
- * inside the CTA, so dK and dV are written once, without atomics, for any number of key heads.
+ * inside the CTA, so dK and dV are written once, without atomics, for any number of key heads;
+ * where that leaves too few CTAs, some share a group, leave fp32 parts, and bwd_join() adds them in
+ * order.
  *
  * Roles.  Warpgroup 0: warp 0 loads (one lane), warps 1 and 2 each send one warpgroup's dQ halves.
  * Warpgroups 1 and 2: the five products, softmax and dS (bwd_sm90_loop.cuh).
@@ -31,12 +33,13 @@
 
 namespace fb {
 
-/* Which work a CTA does.  Units of batch x key head are launched in sections (see the launcher). */
+/* Which work a CTA does.  Units of batch x key head x split of its group are launched in sections
+ * (see the launcher). */
 template <class C>
 __device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p)
 {
     bwd_block b;
-    int units = p.batch * p.kv_heads;
+    int units = p.batch * p.kv_heads * p.splits, group = p.heads / p.kv_heads;
     int section = blockIdx.x / (p.section * p.tiles_n);
     int inside = blockIdx.x - section * p.section * p.tiles_n;
     int width = min(p.section, units - section * p.section);
@@ -47,13 +50,14 @@ __device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p)
     if (C::ORDERED && C::CAUSAL)
         tile = p.tiles_n - 1 - tile;
     b.tile_n = tile;
-    b.batch = unit / p.kv_heads;
-    b.kv_head = unit % p.kv_heads;
-    b.group = p.heads / p.kv_heads;
+    b.split = unit % p.splits;
+    b.kv_head = unit / p.splits % p.kv_heads;
+    b.batch = unit / p.splits / p.kv_heads;
+    b.head = b.kv_head * group + b.split * group / p.splits;
     b.key = tile * C::N;
-    b.first = C::CAUSAL ? max(0, b.key + p.nq - p.nk) / C::M : 0;
+    b.first = C::CAUSAL ? max(0, b.key - p.offset) / C::M : 0;
     b.span = max(0, p.tiles_m - b.first);
-    b.steps = b.group * b.span;
+    b.steps = ((b.split + 1) * group / p.splits - b.split * group / p.splits) * b.span;
     return b;
 }
 
@@ -79,7 +83,7 @@ template <class C>
 __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem)
 {
     uint64_t keep = l2_evict_last();
-    int tile = b.first, head = b.kv_head * b.group;
+    int tile = b.first, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
         int stage = i & 1, parity = (i >> 1 & 1) ^ 1, row = tile * C::M;
@@ -121,7 +125,7 @@ __device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_b
 {
     if (!C::CAUSAL)
         return b.tile_n;
-    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.nk - p.nq) / C::N) - b.tile_n;
+    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.offset) / C::N) - b.tile_n;
 }
 
 /* One thread a warpgroup: adds its half of each dQ tile into the global accumulator. */
@@ -130,7 +134,7 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 {
     uint64_t keep = l2_evict_last();
     uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
-    int tile = b.first, head = b.kv_head * b.group;
+    int tile = b.first, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
         int64_t block = (int64_t)(b.batch * p.heads + head) * p.tiles_m + tile;
@@ -169,12 +173,14 @@ __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ 
     }
     __syncthreads();
     grid_dependency_wait(); /* the pre-pass wrote LSE, D and a zero dQ */
+    if (!C::WITH_DQ)
+        grid_dependents_launch(); /* the dQ kernel needs nothing of this one */
     if (warp < 4) {
         registers_shrink<24>();
         if ((threadIdx.x & 31) == 0) {
             if (warp == 0)
                 bwd_load<C>(p, b, smem);
-            else if (warp < 3)
+            else if (C::WITH_DQ && warp < 3)
                 bwd_write_dq<C>(p, b, smem, warp - 1);
         }
     } else {

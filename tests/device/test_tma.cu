@@ -4,11 +4,11 @@
  * a byte range lands, a stored tile clips at the last row, an fp32 bulk reduction adds, and
  * stmatrix puts fragments where the swizzle says.
  */
-#include "../../kernels/cuda/mbarrier.cuh"
-#include "../../kernels/cuda/tensor_map.cuh"
-#include "../../kernels/cuda/tma.cuh"
-#include "../../kernels/cuda/warpgroup.cuh"
-#include "check.cuh"
+#include "kernels/cuda/mbarrier.cuh"
+#include "kernels/cuda/tensor_map.cuh"
+#include "kernels/cuda/tma.cuh"
+#include "kernels/cuda/warpgroup.cuh"
+#include "tests/device/check.cuh"
 
 using namespace fb;
 typedef __nv_bfloat16 T;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm90_split_table.h: the tile shapes of the split sm90 backward, and the table of one head size.
+ */
+#ifndef FB_VARIANTS_SM90_SPLIT_TABLE_H
+#define FB_VARIANTS_SM90_SPLIT_TABLE_H
+
+#include "kernels/cuda/bwd_sm90_launch.cuh"
+#include "variants/sm90_common.h"
+
+template <int D>
+struct fb_sm90_split_table {
+    static constexpr int ROWS = D == 128 ? 80 : 128; /* queries a step of the key-major kernel */
+    static constexpr int KEYS = D == 128 ? 96 : 128; /* keys a step of the query-major one */
+
+    template <class T, bool CAUSAL>
+    using keys = fb::bwd_sm90_config<T, D, ROWS, CAUSAL, fb::schedule<0, true>, fb::DQ_NONE>;
+    template <class T, bool CAUSAL>
+    using queries = fb::dq_sm90_config<T, D, KEYS, CAUSAL, true>;
+
+    template <class T>
+    static cudaError_t enqueue(const struct fb_problem *p, const fb::sm90_call &call)
+    {
+        if (fb_sm90_is_causal(p))
+            return fb::split_sm90_enqueue<keys<T, true>, queries<T, true>>(call);
+        return fb::split_sm90_enqueue<keys<T, false>, queries<T, false>>(call);
+    }
+
+    static size_t workspace(const struct fb_problem *p)
+    {
+        if (fb_sm90_is_causal(p))
+            return fb::bwd_workspace_bytes<keys<__half, true>>(p->b, p->h, p->hk, p->nq, p->nk);
+        return fb::bwd_workspace_bytes<keys<__half, false>>(p->b, p->h, p->hk, p->nq, p->nk);
+    }
+
+    static int query_rows(const struct fb_problem *)
+    {
+        return ROWS;
+    }
+
+    static cudaError_t backward(const struct fb_problem *p, const fb::sm90_call &call)
+    {
+        return p->dtype == FB_BF16 ? enqueue<__nv_bfloat16>(p, call) : enqueue<__half>(p, call);
+    }
+};
+
+#endif
