@@ -12,7 +12,7 @@
 namespace {
 
 constexpr int64_t most_rows = 1 << 30;    /* a coordinate of the copy engine is 32 bits wide */
-constexpr int64_t most_heads = 65535;     /* what a grid may have in y and z */
+constexpr int64_t most_heads = 32767;     /* a grid has at most 65535 in y and z */
 constexpr int64_t most_tiles = 1LL << 30; /* CTAs of 64 rows in one launch */
 
 const struct fb_sm90_kernels *find(const struct fb_sm90_size *sizes, int64_t d)
@@ -49,7 +49,7 @@ const char *refuse_sizes(const struct fb_problem *p)
     if (p->layout == FB_LAYOUT_EXPANDED_DOUT)
         return "layout=expanded-dout: the copy engine takes no stride of 0";
     if (p->b > most_heads || p->h > most_heads)
-        return "b, h: at most 65535";
+        return "b, h: at most 32767";
     if (p->nq > most_rows || p->nk > most_rows ||
         p->b * p->h * (((p->nq > p->nk ? p->nq : p->nk) + 63) / 64) > most_tiles)
         return "n: at most 2^30, and 2^36 rows of all heads together";

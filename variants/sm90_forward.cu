@@ -13,8 +13,8 @@ namespace {
 template <class T, int D, bool CAUSAL>
 cudaError_t enqueue(const fb::sm90_call &call)
 {
-    constexpr int keys = D == 128 && !CAUSAL ? 176 : 128, warpgroups = D == 64 ? 3 : 2;
-    return fb::fwd_sm90_enqueue<fb::fwd_sm90_config<T, D, keys, warpgroups, CAUSAL>>(call);
+    using config = fb::fwd_sm90_config<T, D, 128, D == 64 ? 3 : 2, CAUSAL>;
+    return fb::fwd_sm90_enqueue<config>(call, !CAUSAL || call.k.row <= (D == 64 ? 4096 : 1024));
 }
 
 template <class T, int D>

@@ -10,13 +10,18 @@
 
 template <int D>
 struct fb_sm90_split_table {
-    static constexpr int ROWS = D == 128 ? 80 : 128; /* queries a step of the key-major kernel */
-    static constexpr int KEYS = D == 128 ? 96 : 128; /* keys a step of the query-major one */
+    /* Queries a step of the key-major kernel, keys a step of the query-major one. */
+    template <bool CAUSAL>
+    static constexpr int ROWS = D == 64  ? 128
+                                : CAUSAL ? 64
+                                         : 80;
+    static constexpr int KEYS = D == 64 ? 128 : 80;
 
     template <class T, bool CAUSAL>
-    using keys = fb::bwd_sm90_config<T, D, ROWS, CAUSAL, fb::schedule<0, true>, fb::DQ_NONE>;
+    using keys = fb::bwd_sm90_config<T, D, ROWS<CAUSAL>, CAUSAL,
+                                     fb::schedule<0, D == 64 && !CAUSAL>, fb::DQ_NONE>;
     template <class T, bool CAUSAL>
-    using queries = fb::dq_sm90_config<T, D, KEYS, CAUSAL, true>;
+    using queries = fb::dq_sm90_config<T, D, KEYS, CAUSAL, D == 128 || !CAUSAL>;
 
     template <class T>
     static cudaError_t enqueue(const struct fb_problem *p, const fb::sm90_call &call)
@@ -33,9 +38,9 @@ struct fb_sm90_split_table {
         return fb::bwd_workspace_bytes<keys<__half, false>>(p->b, p->h, p->hk, p->nq, p->nk);
     }
 
-    static int query_rows(const struct fb_problem *)
+    static int query_rows(const struct fb_problem *p)
     {
-        return ROWS;
+        return fb_sm90_is_causal(p) ? ROWS<true> : ROWS<false>;
     }
 
     static cudaError_t backward(const struct fb_problem *p, const fb::sm90_call &call)

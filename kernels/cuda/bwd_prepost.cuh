@@ -3,10 +3,10 @@
  * The small passes around the sm_90a backward.
  *
  * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e, and
- * a zeroed dQ accumulator tile (but for the split form).  Rows past nq get LSE = +inf and D = 0, so
- * P = 0 and dS = 0 for them; so does a real row that sees no key (its LSE is -inf).  Bytes: 2 D * 2
- * read, 4 D written a row.  Both statistics are padded to whole tiles, so a tile's part is one
- * aligned bulk copy.
+ * a zeroed dQ accumulator tile (unless its first writer is known and stores).
+ * Rows past nq get LSE = +inf and D = 0, so P = 0 and dS = 0 for them; so does a real row that sees
+ * no key (its LSE is -inf).  Bytes: 2 D * 2 read, 4 D written a row.  Both statistics are padded to
+ * whole tiles, so a tile's part is one aligned bulk copy.
  *
  * Post-pass, same grid: reads an accumulator tile in register order (16 bytes a thread, coalesced),
  * scales, converts, turns it through shared memory into rows, and writes whole 16-byte chunks.
@@ -39,7 +39,8 @@ struct bwd_prepost_args {
     int64_t lse_batch, lse_head, lse_row;
     float *lse2, *delta, *dq_acc;
     unsigned *turns;
-    int heads, nq, tiles_m;
+    int heads, nq, tiles_m, offset;
+    bool zero; /* fill dq_acc, else its first writer stores */
     float scale;
 };
 
@@ -72,7 +73,9 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     const int64_t unit = (int64_t)batch * p.heads + head;
     const char *o = p.o.data + 2 * (batch * p.o.batch + head * p.o.head) + chunk * 16;
     const char *g = p.dout.data + 2 * (batch * p.dout.batch + head * p.dout.head) + chunk * 16;
+    const float *lse_of = p.lse + batch * p.lse_batch + head * p.lse_head;
     uint4 x[PASSES], y[PASSES];
+    float lse[PASSES]; /* of the lanes that write a row's statistics */
 
     grid_dependency_wait();
 #pragma unroll
@@ -81,12 +84,13 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
         bool in = sub + i * ROWS < C::M && row < p.nq;
         x[i] = in ? *(const uint4 *)(o + 2 * row * p.o.row) : make_uint4(0, 0, 0, 0);
         y[i] = in ? *(const uint4 *)(g + 2 * row * p.dout.row) : make_uint4(0, 0, 0, 0);
+        lse[i] = in && chunk == 0 ? lse_of[row * p.lse_row] : INFINITY;
     }
     grid_dependents_launch();
     if (C::ORDERED && threadIdx.x < 2)
         p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
     float4 *acc = (float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D));
-    for (int i = threadIdx.x; C::WITH_DQ && i < C::M * C::D / 4; i += 256)
+    for (int i = threadIdx.x; p.zero && i < C::M * C::D / 4; i += 256)
         acc[i] = make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < PASSES; i++) {
@@ -97,11 +101,8 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
             sum += __shfl_xor_sync(0xffffffffu, sum, m);
         if (chunk == 0 && r < C::M) {
             int64_t at = unit * p.tiles_m * C::M + row;
-            float lse = row < p.nq
-                            ? p.lse[batch * p.lse_batch + head * p.lse_head + row * p.lse_row]
-                            : INFINITY;
             p.delta[at] = sum;
-            p.lse2[at] = isinf(lse) ? INFINITY : lse * 1.44269504088896f;
+            p.lse2[at] = isinf(lse[i]) ? INFINITY : lse[i] * 1.44269504088896f;
         }
     }
 }
@@ -146,6 +147,8 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
     const int w = threadIdx.x / 128, t = threadIdx.x % 128, l = t % 32, mi = l / 8;
     const int warp_row = 16 * (t / 32);
     const int64_t unit = (int64_t)batch * p.heads + head;
+    /* Rows that see no key: nobody stored into their tile. */
+    const bool unseen = !p.zero && C::CAUSAL && tile * C::M + C::M - 1 + p.offset < 0;
     float4 a[COUNT];
 
     grid_dependency_wait();
@@ -153,7 +156,7 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
         (const float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D) + w * C::DQ_HALF / 4);
 #pragma unroll
     for (int c = 0; c < COUNT; c++)
-        a[c] = acc[128 * c + t];
+        a[c] = unseen ? make_float4(0, 0, 0, 0) : acc[128 * c + t];
     grid_dependents_launch();
 #pragma unroll
     for (int c = 0; c < COUNT; c += 2) {

@@ -33,34 +33,6 @@
 
 namespace fb {
 
-/* Which work a CTA does.  Units of batch x key head x split of its group are launched in sections
- * (see the launcher). */
-template <class C>
-__device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p)
-{
-    bwd_block b;
-    int units = p.batch * p.kv_heads * p.splits, group = p.heads / p.kv_heads;
-    int section = blockIdx.x / (p.section * p.tiles_n);
-    int inside = blockIdx.x - section * p.section * p.tiles_n;
-    int width = min(p.section, units - section * p.section);
-    int tile = inside / width;
-    int unit = section * p.section + inside % width;
-
-    /* A CTA waits for its turn only on CTAs launched before it: causal tiles then run backwards. */
-    if (C::ORDERED && C::CAUSAL)
-        tile = p.tiles_n - 1 - tile;
-    b.tile_n = tile;
-    b.split = unit % p.splits;
-    b.kv_head = unit / p.splits % p.kv_heads;
-    b.batch = unit / p.splits / p.kv_heads;
-    b.head = b.kv_head * group + b.split * group / p.splits;
-    b.key = tile * C::N;
-    b.first = C::CAUSAL ? max(0, b.key - p.offset) / C::M : 0;
-    b.span = max(0, p.tiles_m - b.first);
-    b.steps = ((b.split + 1) * group / p.splits - b.split * group / p.splits) * b.span;
-    return b;
-}
-
 template <class C>
 __device__ void bwd_barriers_init(uint32_t smem)
 {
@@ -115,19 +87,6 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
     }
 }
 
-/*
- * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full: the tiles
- * before it.  Causal: the visible tiles after it, so a CTA's first query tile, on its diagonal, has
- * rank 0 and nobody waits at the start.
- */
-template <class C>
-__device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_block &b, int tile)
-{
-    if (!C::CAUSAL)
-        return b.tile_n;
-    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.offset) / C::N) - b.tile_n;
-}
-
 /* One thread a warpgroup: adds its half of each dQ tile into the global accumulator. */
 template <class C>
 __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem, int w)
@@ -137,13 +96,21 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
     int tile = b.first, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
-        int64_t block = (int64_t)(b.batch * p.heads + head) * p.tiles_m + tile;
-        unsigned *turn = p.turns + 2 * block + w;
+        int block = (b.batch * p.heads + head) * p.tiles_m + tile;
+        float *to = p.dq_acc + (int64_t)block * (C::M * C::D) + w * (C::DQ_HALF / 4);
+        unsigned *turn = p.turns + (int64_t)block * 2 + w;
+        bool first = false;
+
         mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
-        if (C::ORDERED)
-            turn_wait(turn, bwd_rank<C>(p, b, tile));
-        bulk_reduce_add(p.dq_acc + block * (C::M * C::D) + w * (C::DQ_HALF / 4), half, C::DQ_HALF,
-                        keep);
+        if (C::ORDERED) {
+            unsigned rank = bwd_rank<C>(p, b, tile);
+            turn_wait(turn, rank);
+            first = rank == 0 && p.first_stores;
+        }
+        if (first)
+            bulk_store(to, half, C::DQ_HALF, keep);
+        else
+            bulk_reduce_add(to, half, C::DQ_HALF, keep);
         bulk_commit();
         bulk_wait_read<0>();
         mbarrier_arrive(smem + C::DQ_EMPTY + 8 * w);
@@ -162,7 +129,7 @@ __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ 
     extern __shared__ __align__(1024) char shared[];
     uint32_t smem = shared_address(shared);
     int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    bwd_block b = bwd_block_find<C>(p);
+    bwd_block b = bwd_block_find<C>(p, blockIdx.x);
 
     if (threadIdx.x == 0) {
         tensor_map_prefetch(&p.q);

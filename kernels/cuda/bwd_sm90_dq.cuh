@@ -13,14 +13,14 @@
  * that a warpgroup's own exponentials and dS run under it; K then needs a third stage.
  *
  * Shared memory, KiB:       Q (then dQ)  dO  K ring  V ring  total
- *   D=128 N=128 plain            32      32    64      64     192
- *   D=128 N=96  LAG              32      32    72      48     184
+ *   D=128 N=80  LAG              32      32    60      40     164
  *   D=64  N=128 LAG              16      16    48      32     112
- * Registers of an MMA thread: dQ 64 + S 48 + dP 48 + dS 24 = 184 of 240 (D=128, N=96, LAG); dQ 64 +
- * S 64 + dP 64 = 192 (D=128, N=128, plain); 32 + 64 + 64 + 32 = 192 (D=64, N=128, LAG).
+ *   D=64  N=128 plain            16      16    32      32      96
+ * Registers of an MMA thread, of 232: dQ 64 + S 40 + dP 40 + dS 20 = 164 (D=128); 32 + 64 + 64 + 32
+ * = 192 (D=64).
  *
- * Barriers, all mbarriers: Q_FULL, DO_FULL (1 + bytes), Q_EMPTY (2: dQ has left Q's memory), and
- * full (1 + bytes) and empty (8 warps) for each stage of K and V.  Named: 4, 5 in the epilogue.
+ * Barriers, all mbarriers: Q_FULL, DO_FULL (1 + bytes), and full (1 + bytes) and empty (8 warps)
+ * for each stage of K and V.  Named: 4, 5, a warpgroup's dQ tile is complete in shared memory.
  *
  * Deterministic: one CTA writes a row of dQ, its sum has one order.
  */
@@ -46,8 +46,7 @@ struct dq_sm90_config {
     static constexpr uint32_t V_AT = K_AT + K_STAGES * KV_BYTES;
     static constexpr uint32_t Q_FULL = V_AT + V_STAGES * KV_BYTES;
     static constexpr uint32_t DO_FULL = Q_FULL + 8;
-    static constexpr uint32_t Q_EMPTY = Q_FULL + 16;
-    static constexpr uint32_t K_FULL = Q_FULL + 24;
+    static constexpr uint32_t K_FULL = Q_FULL + 16;
     static constexpr uint32_t K_EMPTY = K_FULL + 8 * K_STAGES;
     static constexpr uint32_t V_FULL = K_EMPTY + 8 * K_STAGES;
     static constexpr uint32_t V_EMPTY = V_FULL + 8 * V_STAGES;
@@ -70,7 +69,6 @@ __device__ void dq_barriers_init(uint32_t smem)
 {
     mbarrier_init(smem + C::Q_FULL, 1);
     mbarrier_init(smem + C::DO_FULL, 1);
-    mbarrier_init(smem + C::Q_EMPTY, 2);
     for (int i = 0; i < C::K_STAGES; i++) {
         mbarrier_init(smem + C::K_FULL + 8 * i, 1);
         mbarrier_init(smem + C::K_EMPTY + 8 * i, 8);
@@ -93,33 +91,29 @@ __device__ __forceinline__ void dq_load_tile(const CUtensorMap *map, uint32_t at
         tma_load(at + c * panel, map, full, 64 * c, row, head, batch, policy);
 }
 
-/* One thread: everything that arrives in shared memory, for all items of the CTA. */
+/* One thread: everything that arrives in shared memory.  dO after the first K: S needs it not. */
 template <class C>
 __device__ void dq_load(const dq_sm90_args &p, uint32_t smem)
 {
-    uint64_t keep = l2_evict_last(), once = l2_evict_first();
+    q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, blockIdx.x);
+    uint64_t keep = l2_evict_last();
     ring<C::K_STAGES> k;
     ring<C::V_STAGES> v;
-    int turn = 0;
 
-    for (int item = blockIdx.x; item < p.work.items; item += gridDim.x, turn ^= 1) {
-        q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, item);
-        mbarrier_wait(smem + C::Q_EMPTY, turn ^ 1);
-        dq_load_tile<C>(&p.q, smem + C::Q_AT, C::Q_PANEL, smem + C::Q_FULL, b.row, b.head, b.batch,
-                        once);
-        for (int j = b.steps - 1; j >= 0; j--, k.advance(), v.advance()) {
-            mbarrier_wait(smem + C::K_EMPTY + 8 * k.stage, k.parity ^ 1);
-            dq_load_tile<C>(&p.k, smem + C::K_AT + k.stage * C::KV_BYTES, C::KV_PANEL,
-                            smem + C::K_FULL + 8 * k.stage, j * C::N, b.kv_head, b.batch, keep);
-            if (j == b.steps - 1)
-                dq_load_tile<C>(&p.dout, smem + C::DO_AT, C::Q_PANEL, smem + C::DO_FULL, b.row,
-                                b.head, b.batch, once);
-            mbarrier_wait(smem + C::V_EMPTY + 8 * v.stage, v.parity ^ 1);
-            dq_load_tile<C>(&p.v, smem + C::V_AT + v.stage * C::KV_BYTES, C::KV_PANEL,
-                            smem + C::V_FULL + 8 * v.stage, j * C::N, b.kv_head, b.batch, keep);
-        }
-        if (b.steps == 0) /* nobody reads it, but the barrier's phase must turn */
-            mbarrier_arrive(smem + C::DO_FULL);
+    for (int j = b.steps - 1; j >= 0; j--, k.advance(), v.advance()) {
+        bool first = j == b.steps - 1;
+        if (first)
+            dq_load_tile<C>(&p.q, smem + C::Q_AT, C::Q_PANEL, smem + C::Q_FULL, b.row, b.head,
+                            b.batch, keep);
+        mbarrier_wait(smem + C::K_EMPTY + 8 * k.stage, k.parity ^ 1);
+        dq_load_tile<C>(&p.k, smem + C::K_AT + k.stage * C::KV_BYTES, C::KV_PANEL,
+                        smem + C::K_FULL + 8 * k.stage, j * C::N, b.kv_head, b.batch, keep);
+        if (first)
+            dq_load_tile<C>(&p.dout, smem + C::DO_AT, C::Q_PANEL, smem + C::DO_FULL, b.row, b.head,
+                            b.batch, keep);
+        mbarrier_wait(smem + C::V_EMPTY + 8 * v.stage, v.parity ^ 1);
+        dq_load_tile<C>(&p.v, smem + C::V_AT + v.stage * C::KV_BYTES, C::KV_PANEL,
+                        smem + C::V_FULL + 8 * v.stage, j * C::N, b.kv_head, b.batch, keep);
     }
 }
 
@@ -172,8 +166,11 @@ __device__ __forceinline__ void dq_probabilities(const dq_state<C> &a, float (&s
 }
 
 template <class C>
-__device__ __forceinline__ void dq_issue(dq_state<C> &a, const uint32_t (&ds)[C::N / 4], int stage)
+__device__ __forceinline__ void dq_issue(dq_state<C> &a, uint32_t (&ds)[C::N / 4], int stage)
 {
+    registers_pin(ds);
+    registers_pin(a.dq);
+    wgmma_fence();
     gemm_over_keys<typename C::T, C::D, C::N>(a.dq, ds, a.smem + C::K_AT + stage * C::KV_BYTES);
     wgmma_commit();
 }
@@ -189,13 +186,13 @@ __device__ __forceinline__ void dq_step(dq_state<C> &a, uint32_t (&ds)[C::N / 4]
     float s[C::N / 2], dp[C::N / 2];
 
     mbarrier_wait(a.smem + C::K_FULL + 8 * a.k.stage, a.k.parity);
-    if (BEHIND)
-        registers_pin(ds);
     wgmma_fence();
     gemm_rows<typename C::T, C::D, C::N>(s, a.q_rows, C::Q_PANEL,
                                          a.smem + C::K_AT + a.k.stage * C::KV_BYTES);
     wgmma_commit();
+    mbarrier_wait(a.smem + C::DO_FULL, 0); /* once; at once ever after */
     mbarrier_wait(a.smem + C::V_FULL + 8 * a.v.stage, a.v.parity);
+    wgmma_fence();
     gemm_rows<typename C::T, C::D, C::N>(dp, a.do_rows, C::Q_PANEL,
                                          a.smem + C::V_AT + a.v.stage * C::KV_BYTES);
     wgmma_commit();
@@ -223,8 +220,6 @@ template <class C>
 __device__ __forceinline__ void dq_product(dq_state<C> &a, uint32_t (&ds)[C::N / 4],
                                            const ring<C::K_STAGES> &at)
 {
-    registers_pin(ds);
-    wgmma_fence();
     dq_issue<C>(a, ds, at.stage);
     wgmma_wait<0>();
     registers_pin(a.dq);
@@ -257,29 +252,27 @@ __device__ __forceinline__ void dq_steps(dq_state<C> &a, int steps, float scale_
 template <class C>
 __device__ __forceinline__ void dq_mma(const dq_sm90_args &p, uint32_t smem, int w)
 {
+    q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, blockIdx.x);
     dq_state<C> a;
-    int turn = 0;
 
     a.smem = smem, a.w = w;
     a.q_rows = smem + C::Q_AT + w * 8192, a.do_rows = smem + C::DO_AT + w * 8192;
-    for (int item = blockIdx.x; item < p.work.items; item += gridDim.x, turn ^= 1) {
-        q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, item);
-        dq_state_init<C>(a, p, b);
-        mbarrier_wait(smem + C::Q_FULL, turn);
-        mbarrier_wait(smem + C::DO_FULL, turn);
-        if (b.steps > 0)
-            dq_steps<C>(a, b.steps, p.scale_log2);
-        fragment_store<typename C::T, C::D>(a.q_rows, C::Q_PANEL, a.dq, p.scale);
-        fence_proxy_async();
-        named_barrier_sync(4 + w, 128); /* the warpgroup's tile is complete */
-        if (threadIdx.x % 128 == 0) {
-            for (int c = 0; c < C::PANELS; c++)
-                tma_store(&p.dq, a.q_rows + c * C::Q_PANEL, 64 * c, b.row + 64 * w, b.head,
-                          b.batch);
-            bulk_commit();
-            bulk_wait_read<0>();
-            mbarrier_arrive(smem + C::Q_EMPTY);
-        }
+    dq_state_init<C>(a, p, b);
+    if (b.steps > 0) {
+        mbarrier_wait(smem + C::Q_FULL, 0);
+        dq_steps<C>(a, b.steps, p.scale_log2);
+    }
+    registers_pin(a.dq);
+    /* Q's rows are this warpgroup's alone. The item is found anew, not kept till here. */
+    b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, register_copy(blockIdx.x));
+    fragment_store<typename C::T, C::D>(a.q_rows, C::Q_PANEL, a.dq, p.scale);
+    fence_proxy_async();
+    named_barrier_sync(4 + w, 128); /* the warpgroup's tile is complete */
+    if (threadIdx.x % 128 == 0) {
+        for (int c = 0; c < C::PANELS; c++)
+            tma_store(&p.dq, a.q_rows + c * C::Q_PANEL, 64 * c, b.row + 64 * w, b.head, b.batch);
+        bulk_commit();
+        bulk_wait_read<0>();
     }
 }
 
@@ -304,11 +297,11 @@ __global__ void __launch_bounds__(384, 1) dq_sm90_main(const __grid_constant__ d
     }
     __syncthreads();
     if (warp < 4) {
-        registers_shrink<24>();
+        registers_shrink<40>();
         if (warp == 0 && (threadIdx.x & 31) == 0)
             dq_load<C>(p, smem);
     } else {
-        registers_grow<240>();
+        registers_grow<232>();
         dq_mma<C>(p, smem, warp / 4 - 1);
     }
     grid_dependency_wait();

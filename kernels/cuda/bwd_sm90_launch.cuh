@@ -7,7 +7,10 @@
  * Order of work.  A unit is one batch x key head x split of its group.  With a full mask all key
  * tiles cost the same and a unit's tiles run together (section = 1).  Causal key tile 0 sees every
  * query and the last one almost none, so tiles run longest first: a section of units advances tile
- * by tile, and is as large as fits a share of the L2 with its q, dout and fp32 dQ.
+ * by tile, and is as large as fits a share of the L2 with its q, dout and fp32 dQ.  Ordered with a
+ * full mask, the CTAs of a unit queue at its first query tile, so as many units as are resident
+ * together start tile by tile: then the next ones take over the stagger of those before instead of
+ * queueing again.
  */
 #ifndef FB_KERNELS_CUDA_BWD_SM90_LAUNCH_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_LAUNCH_CUH
@@ -22,13 +25,12 @@ namespace fb {
 /*
  * How many CTAs share the query heads of a group.  One, if that makes enough CTAs: about one an SM
  * with a full mask; three where causal CTAs of unequal length must even out; many more where they
- * also start shortest first, as the ordered form's do.  SMs of the device this was tuned on: on
- * another one it is a matter of speed alone.
+ * also start shortest first, as the ordered form's do.
  */
 template <class C>
 inline int group_splits(int64_t batch, int64_t heads, int64_t kv_heads, int64_t nk)
 {
-    const int64_t sms = 132, group = heads / kv_heads;
+    const int64_t sms = device_sms, group = heads / kv_heads;
     const int64_t ctas = batch * kv_heads * ((nk + C::N - 1) / C::N);
     const int64_t goal = !C::CAUSAL ? sms * 9 / 10 : C::ORDERED ? 16 * sms : 3 * sms;
     int64_t splits = 1;
@@ -75,6 +77,28 @@ inline rows4 rows4_of(const tensor4 &t)
     return {(char *)t.data, t.stride_batch, t.stride_head, t.stride_row};
 }
 
+/* Whether the first CTA of an order stores into dQ, which saves the zero fill: 134 MB of 670 at
+ * 16,384 x 2048.  Not so for long causal d = 128, where it was measured to cost more than it saves.
+ */
+template <class C>
+inline bool bwd_first_stores(int nq)
+{
+    return C::ORDERED && !(C::CAUSAL && C::D == 128 && nq > 2048);
+}
+
+template <class C>
+inline int bwd_section(const bwd_sm90_args &a)
+{
+    const int units = a.batch * a.kv_heads * a.splits;
+
+    if (C::ORDERED)
+        return a.tiles_n < device_sms ? device_sms / a.tiles_n : 1;
+    if (!C::CAUSAL)
+        return 1;
+    return causal_section(units, a.tiles_n,
+                          (double)a.nq * C::D * 8 * (a.heads / a.kv_heads) / a.splits);
+}
+
 /* Sizes and workspace of both the main kernel's and the small passes' arguments. */
 template <class C>
 inline void bwd_args_fill(bwd_sm90_args &a, bwd_prepost_args &s, const sm90_call &p)
@@ -85,19 +109,17 @@ inline void bwd_args_fill(bwd_sm90_args &a, bwd_prepost_args &s, const sm90_call
     a.nq = p.q.row, a.nk = p.k.row, a.offset = p.offset;
     a.tiles_m = (a.nq + C::M - 1) / C::M, a.tiles_n = (a.nk + C::N - 1) / C::N;
     a.splits = group_splits<C>(a.batch, a.heads, a.kv_heads, a.nk);
-    a.section = 1;
-    if (C::CAUSAL)
-        a.section = causal_section(a.batch * a.kv_heads * a.splits, a.tiles_n,
-                                   (double)a.nq * C::D * 8 * (a.heads / a.kv_heads) / a.splits);
+    a.section = bwd_section<C>(a);
     a.scale = p.scale, a.scale_log2 = p.scale * log2_e;
     a.dq_acc = s.dq_acc = (float *)p.workspace;
     a.lse2 = s.lse2 = a.dq_acc + w.dq;
     a.delta = s.delta = s.lse2 + w.rows;
     a.parts = s.delta + w.rows;
     a.turns = s.turns = (unsigned *)(a.parts + w.parts);
+    a.first_stores = bwd_first_stores<C>(a.nq), s.zero = C::WITH_DQ && !a.first_stores;
     s.o = rows4_of(p.o), s.dout = rows4_of(p.dout), s.dq = rows4_of(p.dq);
     s.lse = p.lse, s.lse_batch = p.lse_batch, s.lse_head = p.lse_head, s.lse_row = p.lse_row;
-    s.heads = a.heads, s.nq = a.nq, s.tiles_m = a.tiles_m, s.scale = p.scale;
+    s.heads = a.heads, s.nq = a.nq, s.tiles_m = a.tiles_m, s.offset = a.offset, s.scale = p.scale;
 }
 
 template <class C>

@@ -22,40 +22,13 @@
 #ifndef FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
 
-#include "bwd_sm90_config.cuh"
+#include "bwd_sm90_work.cuh"
 #include "fragment.cuh"
 #include "mbarrier.cuh"
-#include "tma.cuh"
 #include "warpgroup.cuh"
 #include "wgmma.cuh"
 
 namespace fb {
-
-/* What the host hands over; lengths in elements, LSE in base 2, statistics padded to whole tiles.
- */
-struct bwd_sm90_args {
-    CUtensorMap q, k, v, dout, dk, dv;
-    const float *lse2, *delta;
-    float *dq_acc, *parts; /* parts: fp32 dV and dK of each CTA, where a group is split */
-    unsigned *turns;       /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
-    int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
-    int offset;  /* causal: query i sees keys up to i + offset */
-    int splits;  /* CTAs that share the query heads of a group */
-    int section; /* batch x key head x split units launched together, key tile by key tile */
-    float scale, scale_log2;
-};
-
-/* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of the heads from `head`.
- */
-struct bwd_block {
-    int batch, kv_head, split, head, key, tile_n, first, span, steps;
-};
-
-/* Query tiles run upwards, then the next head of the group starts over. */
-__device__ __forceinline__ int bwd_tile_next(const bwd_sm90_args &p, const bwd_block &b, int tile)
-{
-    return tile + 1 == p.tiles_m ? b.first : tile + 1;
-}
 
 /* S^T or dP^T of this warpgroup's 64 keys: a = its rows of K or V, b = a stage of Q or dO. */
 template <class C>
@@ -360,16 +333,17 @@ __device__ __forceinline__ void bwd_mma(const bwd_sm90_args &p, const bwd_block 
         bwd_steps<C>(a, p, b);
     registers_pin(a.dv);
     registers_pin(a.dk);
+    const bwd_block e = bwd_block_find<C>(p, register_copy(blockIdx.x)); /* not kept till here */
     if (p.splits > 1) {
-        part_store<C>(p, b, a.dv, w);
-        part_store<C>(p, b, a.dk, 2 + w);
+        part_store<C>(p, e, a.dv, w);
+        part_store<C>(p, e, a.dk, 2 + w);
         return;
     }
     /* V's rows are this warpgroup's alone; K's are read by both for dQ until the barrier. */
-    tile_store<C>(&p.dv, b, smem + C::V_AT, a.dv, 1.0f, w);
+    tile_store<C>(&p.dv, e, smem + C::V_AT, a.dv, 1.0f, w);
     if (C::WITH_DQ)
         named_barrier_sync(1, 256);
-    tile_store<C>(&p.dk, b, smem + C::K_AT, a.dk, p.scale, w);
+    tile_store<C>(&p.dk, e, smem + C::K_AT, a.dk, p.scale, w);
     if (threadIdx.x % 128 == 0)
         bulk_wait_read<0>();
 }

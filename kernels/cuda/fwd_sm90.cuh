@@ -42,7 +42,8 @@ struct fwd_sm90_config {
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
     static constexpr uint32_t Q_AT = 0;
-    static constexpr uint32_t K_AT = Q_BYTES;
+    static constexpr uint32_t O_AT = Q_AT + Q_BYTES;
+    static constexpr uint32_t K_AT = O_AT + Q_BYTES;
     static constexpr uint32_t V_AT = K_AT + STAGES * KV_BYTES;
     static constexpr uint32_t Q_FULL = V_AT + STAGES * KV_BYTES;
     static constexpr uint32_t Q_EMPTY = Q_FULL + 8;
@@ -69,7 +70,7 @@ template <class C>
 __device__ void fwd_barriers_init(uint32_t smem)
 {
     mbarrier_init(smem + C::Q_FULL, 1);
-    mbarrier_init(smem + C::Q_EMPTY, C::WGS);
+    mbarrier_init(smem + C::Q_EMPTY, 4 * C::WGS);
     for (int i = 0; i < C::STAGES; i++) {
         mbarrier_init(smem + C::K_FULL + 8 * i, 1);
         mbarrier_init(smem + C::K_EMPTY + 8 * i, 4 * C::WGS);
@@ -100,7 +101,7 @@ __device__ void fwd_load(const fwd_sm90_args &p, uint32_t smem)
     ring<C::STAGES> r;
     int turn = 0;
 
-    for (int item = blockIdx.x; item < p.work.items; item += gridDim.x, turn ^= 1) {
+    for (int i = 0, item; (item = q_major_next(i)) < p.work.items; i++, turn ^= 1) {
         q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, item);
         mbarrier_wait(smem + C::Q_EMPTY, turn ^ 1);
         mbarrier_arrive_expect(smem + C::Q_FULL, C::Q_BYTES);
@@ -179,15 +180,19 @@ __device__ __forceinline__ void softmax_step(fwd_state<C> &a, float (&s)[C::N / 
 template <class C>
 __device__ __forceinline__ void fwd_issue_scores(fwd_state<C> &a, float (&s)[C::N / 2], int stage)
 {
+    wgmma_fence();
     gemm_rows<typename C::T, C::D, C::N>(s, a.q_rows, C::Q_PANEL,
                                          a.smem + C::K_AT + stage * C::KV_BYTES);
     wgmma_commit();
 }
 
 template <class C>
-__device__ __forceinline__ void fwd_issue_output(fwd_state<C> &a, const uint32_t (&p)[C::N / 4],
+__device__ __forceinline__ void fwd_issue_output(fwd_state<C> &a, uint32_t (&p)[C::N / 4],
                                                  int stage)
 {
+    registers_pin(p);
+    registers_pin(a.o);
+    wgmma_fence();
     gemm_over_keys<typename C::T, C::D, C::N>(a.o, p, a.smem + C::V_AT + stage * C::KV_BYTES);
     wgmma_commit();
 }
@@ -213,9 +218,6 @@ __device__ __forceinline__ void fwd_step(fwd_state<C> &a, uint32_t (&p)[C::N / 4
     mbarrier_wait(a.smem + C::K_FULL + 8 * now.stage, now.parity);
     if (C::PINGPONG)
         named_barrier_sync(1 + a.w, 256);
-    registers_pin(p);
-    registers_pin(a.o);
-    wgmma_fence();
     fwd_issue_scores<C>(a, s, now.stage);
     mbarrier_wait(a.smem + C::V_FULL + 8 * last.stage, last.parity);
     fwd_issue_output<C>(a, p, last.stage);
@@ -244,7 +246,6 @@ __device__ __forceinline__ void fwd_steps(fwd_state<C> &a, ring<C::STAGES> &now,
     {
         float s[C::N / 2], unused[2];
         mbarrier_wait(a.smem + C::K_FULL + 8 * now.stage, now.parity);
-        wgmma_fence();
         fwd_issue_scores<C>(a, s, now.stage);
         wgmma_wait<0>();
         registers_pin(s);
@@ -258,10 +259,8 @@ __device__ __forceinline__ void fwd_steps(fwd_state<C> &a, ring<C::STAGES> &now,
         now.advance();
         fwd_step<C>(a, p, last, now, tile, scale_log2);
     }
+    mbarrier_arrive_warp(a.smem + C::Q_EMPTY);
     mbarrier_wait(a.smem + C::V_FULL + 8 * now.stage, now.parity);
-    registers_pin(p);
-    registers_pin(a.o);
-    wgmma_fence();
     fwd_issue_output<C>(a, p, now.stage);
     wgmma_wait<0>();
     registers_pin(a.o);
@@ -269,7 +268,7 @@ __device__ __forceinline__ void fwd_steps(fwd_state<C> &a, ring<C::STAGES> &now,
     now.advance();
 }
 
-/* O / sum through Q's memory to global memory; LSE = top scale + ln(sum). */
+/* O / sum through shared memory to global memory; LSE = top scale + ln(sum). */
 template <class C>
 __device__ __forceinline__ void fwd_finish(fwd_state<C> &a, const fwd_sm90_args &p,
                                            const q_major_item &b)
@@ -290,15 +289,17 @@ __device__ __forceinline__ void fwd_finish(fwd_state<C> &a, const fwd_sm90_args 
 #pragma unroll
     for (int i = 0; i < C::D / 2; i++)
         a.o[i] *= inverse[i / 2 % 2];
-    fragment_store<typename C::T, C::D>(a.q_rows, C::Q_PANEL, a.o, 1.0f);
+    const uint32_t tile = a.smem + C::O_AT + a.w * 8192;
+    if (t == 0)
+        bulk_wait_read<0>(); /* the item before has left */
+    named_barrier_sync(4 + a.w, 128);
+    fragment_store<typename C::T, C::D>(tile, C::Q_PANEL, a.o, 1.0f);
     fence_proxy_async();
-    named_barrier_sync(4 + a.w, 128); /* the warpgroup's tile is complete */
+    named_barrier_sync(4 + a.w, 128);
     if (t == 0) {
         for (int c = 0; c < C::PANELS; c++)
-            tma_store(&p.o, a.q_rows + c * C::Q_PANEL, 64 * c, b.row + 64 * a.w, b.head, b.batch);
+            tma_store(&p.o, tile + c * C::Q_PANEL, 64 * c, b.row + 64 * a.w, b.head, b.batch);
         bulk_commit();
-        bulk_wait_read<0>();
-        mbarrier_arrive(a.smem + C::Q_EMPTY);
     }
 }
 
@@ -312,14 +313,18 @@ __device__ __forceinline__ void fwd_mma(const fwd_sm90_args &p, uint32_t smem, i
     a.smem = smem, a.w = w, a.q_rows = smem + C::Q_AT + w * 8192;
     if (C::PINGPONG && w == C::WGS - 1)
         named_barrier_arrive(1, 256); /* the first turn is warpgroup 0's */
-    for (int item = blockIdx.x; item < p.work.items; item += gridDim.x, turn ^= 1) {
+    for (int i = 0, item; (item = q_major_next(i)) < p.work.items; i++, turn ^= 1) {
         q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, item);
         fwd_state_init<C>(a, p, b);
         mbarrier_wait(smem + C::Q_FULL, turn);
         if (b.steps > 0)
             fwd_steps<C>(a, now, b.steps, p.scale_log2);
+        else
+            mbarrier_arrive_warp(smem + C::Q_EMPTY);
         fwd_finish<C>(a, p, b);
     }
+    if (threadIdx.x % 128 == 0)
+        bulk_wait_read<0>();
 }
 
 template <class C>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Host side of the sm_90a forward: one launch, one CTA an item.
+ * Host side of the sm_90a forward: one launch, of one CTA an item, or of one an SM that stays for
+ * all its items.
  */
 #ifndef FB_KERNELS_CUDA_FWD_SM90_LAUNCH_CUH
 #define FB_KERNELS_CUDA_FWD_SM90_LAUNCH_CUH
@@ -11,7 +12,7 @@
 namespace fb {
 
 template <class C>
-inline cudaError_t fwd_sm90_enqueue(const sm90_call &p, int most_ctas = 0x7fffffff)
+inline cudaError_t fwd_sm90_enqueue(const sm90_call &p, bool stay)
 {
     fwd_sm90_args a;
     cudaError_t error;
@@ -28,7 +29,7 @@ inline cudaError_t fwd_sm90_enqueue(const sm90_call &p, int most_ctas = 0x7fffff
     error = shared_memory_allow(fwd_sm90_main<C>, C::SMEM_BYTES);
     if (error != cudaSuccess)
         return error;
-    int ctas = a.work.items < most_ctas ? a.work.items : most_ctas;
+    int ctas = stay && a.work.items > device_sms ? device_sms : a.work.items;
     call_mark(p, "main");
     fwd_sm90_main<C><<<ctas, C::THREADS, C::SMEM_BYTES, p.stream>>>(a);
     return cudaGetLastError();

@@ -4,10 +4,11 @@
  * in which order, the position in a ring of stages, their products, and the mask of a score tile
  * whose rows are queries.
  *
- * Work.  An item is one tile of M query rows of one query head.  CTA c does items c, c + grid, ...
- * With a full mask the tiles of a head follow each other, so that concurrent CTAs read the same
- * keys.  Causal tiles run longest first within a section of heads whose K and V fit a share of the
- * L2.  Key tiles of an item run from the last one down, so that the diagonal comes first.
+ * Work.  An item is one tile of M query rows of one query head.  A CTA does one in each round of
+ * the grid, rounds alternately upwards and downwards, which evens out causal items of falling
+ * length. With a full mask the tiles of a head follow each other, so that concurrent CTAs read the
+ * same keys.  Causal tiles run longest first within a section of heads whose K and V fit a share of
+ * the L2.  Key tiles of an item run from the last one down, so that the diagonal comes first.
  *
  * Masks.  Query i sees keys j <= i + offset, j < nk: offset is nk - nq for the bottom-right
  * alignment, 0 for the top-left one, and beyond every key for a full mask.
@@ -34,6 +35,12 @@ struct q_major_work {
 struct q_major_item {
     int batch, head, kv_head, row, steps;
 };
+
+/* The i-th item of this CTA, not necessarily below the number of items. */
+__device__ __forceinline__ int q_major_next(int i)
+{
+    return i * gridDim.x + (i % 2 ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
+}
 
 template <int M, int N, bool CAUSAL>
 __device__ __forceinline__ q_major_item q_major_find(const q_major_work &p, int item)

@@ -13,6 +13,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include "flashback.h"
 #include "tests/device/reference.cuh"
 
