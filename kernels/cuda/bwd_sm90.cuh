@@ -93,10 +93,9 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 {
     uint64_t keep = l2_evict_last();
     uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
-    int tile = b.first, head = b.head;
+    int tile = b.first, block = (b.batch * p.heads + b.head) * p.tiles_m + tile;
 
     for (int i = 0; i < b.steps; i++) {
-        int block = (b.batch * p.heads + head) * p.tiles_m + tile;
         float *to = p.dq_acc + (int64_t)block * (C::M * C::D) + w * (C::DQ_HALF / 4);
         unsigned *turn = p.turns + (int64_t)block * 2 + w;
         bool first = false;
@@ -119,7 +118,7 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
             turn_pass(turn);
         }
         tile = bwd_tile_next(p, b, tile);
-        head += tile == b.first;
+        block += tile == b.first ? 1 + b.first : 1; /* past the tiles above the next head's first */
     }
 }
 
