@@ -96,17 +96,13 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
     int tile = b.first, block = (b.batch * p.heads + b.head) * p.tiles_m + tile;
 
     for (int i = 0; i < b.steps; i++) {
-        float *to = p.dq_acc + (int64_t)block * (C::M * C::D) + w * (C::DQ_HALF / 4);
         unsigned *turn = p.turns + (int64_t)block * 2 + w;
-        bool first = false;
+        float *to = p.dq_acc + ((int64_t)block * 2 + w) * (C::DQ_HALF / 4);
 
         mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
-        if (C::ORDERED) {
-            unsigned rank = bwd_rank<C>(p, b, tile);
-            turn_wait(turn, rank);
-            first = rank == 0 && p.first_stores;
-        }
-        if (first)
+        if (C::ORDERED)
+            turn_wait(turn, bwd_rank<C>(p, b, tile));
+        if (C::ORDERED && p.first_stores && bwd_rank<C>(p, b, tile) == 0)
             bulk_store(to, half, C::DQ_HALF, keep);
         else
             bulk_reduce_add(to, half, C::DQ_HALF, keep);
