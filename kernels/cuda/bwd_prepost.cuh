@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The two small passes around the sm_90a backward.
+ * The small passes around the sm_90a backward.
  *
  * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e, and
- * a zeroed dQ accumulator tile.  Rows past nq get LSE = +inf and D = 0, so P = 0 and dS = 0 for
- * them; so does a real row that sees no key (its LSE is -inf).  Bytes: 2 D * 2 read, 4 D written a
- * row.  Both statistics are padded to whole tiles, so a tile's part is one aligned bulk copy.
+ * a zeroed dQ accumulator tile (unless its first writer is known and stores).
+ * Rows past nq get LSE = +inf and D = 0, so P = 0 and dS = 0 for them; so does a real row that sees
+ * no key (its LSE is -inf).  Bytes: 2 D * 2 read, 4 D written a row.  Both statistics are padded to
+ * whole tiles, so a tile's part is one aligned bulk copy.
  *
  * Post-pass, same grid: reads an accumulator tile in register order (16 bytes a thread, coalesced),
  * scales, converts, turns it through shared memory into rows, and writes whole 16-byte chunks.
  *
- * Both are memory bound; they are fully parallel and deterministic.
+ * Join, one CTA a key tile, key head, batch and gradient: where several CTAs shared a group of
+ * query heads, the sum of their fp32 parts of dV and dK, in the order of the splits, written the
+ * same way.
+ *
+ * All are memory bound, fully parallel and deterministic.
  */
 #ifndef FB_KERNELS_CUDA_BWD_PREPOST_CUH
 #define FB_KERNELS_CUDA_BWD_PREPOST_CUH
@@ -30,10 +35,20 @@ struct rows4 {
 
 struct bwd_prepost_args {
     rows4 o, dout, dq;
-    const float *lse; /* natural logarithm, [batch][head][nq] */
+    const float *lse; /* natural logarithm */
+    int64_t lse_batch, lse_head, lse_row;
     float *lse2, *delta, *dq_acc;
     unsigned *turns;
-    int heads, nq, tiles_m;
+    int heads, nq, tiles_m, offset;
+    bool zero; /* fill dq_acc, else its first writer stores */
+    float scale;
+};
+
+/* Where a group is split: the parts of dV and dK (bwd_sm90_loop.cuh), and where their sums go. */
+struct bwd_join_args {
+    rows4 dk, dv;
+    const float *parts;
+    int kv_heads, nk, tiles_n, splits;
     float scale;
 };
 
@@ -58,7 +73,9 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     const int64_t unit = (int64_t)batch * p.heads + head;
     const char *o = p.o.data + 2 * (batch * p.o.batch + head * p.o.head) + chunk * 16;
     const char *g = p.dout.data + 2 * (batch * p.dout.batch + head * p.dout.head) + chunk * 16;
+    const float *lse_of = p.lse + batch * p.lse_batch + head * p.lse_head;
     uint4 x[PASSES], y[PASSES];
+    float lse[PASSES]; /* of the lanes that write a row's statistics */
 
     grid_dependency_wait();
 #pragma unroll
@@ -67,12 +84,13 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
         bool in = sub + i * ROWS < C::M && row < p.nq;
         x[i] = in ? *(const uint4 *)(o + 2 * row * p.o.row) : make_uint4(0, 0, 0, 0);
         y[i] = in ? *(const uint4 *)(g + 2 * row * p.dout.row) : make_uint4(0, 0, 0, 0);
+        lse[i] = in && chunk == 0 ? lse_of[row * p.lse_row] : INFINITY;
     }
     grid_dependents_launch();
     if (C::ORDERED && threadIdx.x < 2)
         p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
     float4 *acc = (float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D));
-    for (int i = threadIdx.x; i < C::M * C::D / 4; i += 256)
+    for (int i = threadIdx.x; p.zero && i < C::M * C::D / 4; i += 256)
         acc[i] = make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < PASSES; i++) {
@@ -83,18 +101,40 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
             sum += __shfl_xor_sync(0xffffffffu, sum, m);
         if (chunk == 0 && r < C::M) {
             int64_t at = unit * p.tiles_m * C::M + row;
-            float lse = row < p.nq ? p.lse[unit * p.nq + row] : INFINITY;
             p.delta[at] = sum;
-            p.lse2[at] = isinf(lse) ? INFINITY : lse * 1.44269504088896f;
+            p.lse2[at] = isinf(lse[i]) ? INFINITY : lse[i] * 1.44269504088896f;
         }
     }
 }
 
-/* The shared address of chunk `chunk` of row `row` in the post-pass's padded tile. */
+/* The shared address of chunk `chunk` of row `row` in a padded 16-bit tile. */
 template <class C>
 __device__ __forceinline__ uint32_t post_at(uint32_t tile, int row, int chunk)
 {
     return tile + row * (C::D * 2 + 16) + chunk * 16;
+}
+
+/* Two 16-byte pieces of an accumulator in register order, scaled, as an mma fragment. */
+template <class C>
+__device__ __forceinline__ void post_pack(uint32_t (&r)[4], float4 x, float4 y, float scale)
+{
+    r[0] = elem<typename C::T>::pack(x.x * scale, x.y * scale);
+    r[1] = elem<typename C::T>::pack(x.z * scale, x.w * scale);
+    r[2] = elem<typename C::T>::pack(y.x * scale, y.y * scale);
+    r[3] = elem<typename C::T>::pack(y.z * scale, y.w * scale);
+}
+
+/* Rows [row0, row0 + ROWS) below n from a padded shared tile, in whole 16-byte chunks. */
+template <class C, int ROWS>
+__device__ __forceinline__ void post_rows(char *out, int64_t stride, const char *tile, int64_t row0,
+                                          int64_t n)
+{
+    for (int i = threadIdx.x; i < ROWS * C::D / 8; i += 256) {
+        int r = i / (C::D / 8), chunk = i % (C::D / 8);
+        if (row0 + r < n)
+            *(uint4 *)(out + 2 * (row0 + r) * stride + chunk * 16) =
+                *(const uint4 *)(tile + r * (C::D * 2 + 16) + chunk * 16);
+    }
 }
 
 template <class C>
@@ -107,6 +147,8 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
     const int w = threadIdx.x / 128, t = threadIdx.x % 128, l = t % 32, mi = l / 8;
     const int warp_row = 16 * (t / 32);
     const int64_t unit = (int64_t)batch * p.heads + head;
+    /* Rows that see no key: nobody stored into their tile. */
+    const bool unseen = !p.zero && C::CAUSAL && tile * C::M + C::M - 1 + p.offset < 0;
     float4 a[COUNT];
 
     grid_dependency_wait();
@@ -114,17 +156,12 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
         (const float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D) + w * C::DQ_HALF / 4);
 #pragma unroll
     for (int c = 0; c < COUNT; c++)
-        a[c] = acc[128 * c + t];
+        a[c] = unseen ? make_float4(0, 0, 0, 0) : acc[128 * c + t];
     grid_dependents_launch();
 #pragma unroll
     for (int c = 0; c < COUNT; c += 2) {
         uint32_t r[4];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            float4 v = a[c + i];
-            r[2 * i] = elem<typename C::T>::pack(v.x * p.scale, v.y * p.scale);
-            r[2 * i + 1] = elem<typename C::T>::pack(v.z * p.scale, v.w * p.scale);
-        }
+        post_pack<C>(r, a[c], a[c + 1], p.scale);
         if (C::DQ == DQ_SWAPPED) {
             uint32_t at =
                 post_at<C>(smem, 8 * (c + mi / 2) + l % 8, (64 * w + warp_row) / 8 + mi % 2);
@@ -136,14 +173,41 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
         }
     }
     __syncthreads();
-    char *out = p.dq.data + 2 * (batch * p.dq.batch + head * p.dq.head);
-    for (int i = threadIdx.x; i < C::M * C::D / 8; i += 256) {
-        int r = i / (C::D / 8), chunk = i % (C::D / 8);
-        int64_t row = tile * C::M + r;
-        if (row < p.nq)
-            *(uint4 *)(out + 2 * row * p.dq.row + chunk * 16) =
-                *(const uint4 *)(shared + r * (C::D * 2 + 16) + chunk * 16);
+    post_rows<C, C::M>(p.dq.data + 2 * (batch * p.dq.batch + head * p.dq.head), p.dq.row, shared,
+                       (int64_t)tile * C::M, p.nq);
+}
+
+/* Sums a tile's parts in the order of the splits: dV, then (which = 1) dK. */
+template <class C>
+__global__ void __launch_bounds__(256) bwd_join(bwd_join_args p)
+{
+    __shared__ __align__(16) char shared[C::N * (C::D * 2 + 16)];
+    const uint32_t smem = shared_address(shared);
+    const int tile = blockIdx.x, head = blockIdx.y, batch = blockIdx.z / 2, which = blockIdx.z % 2;
+    const int w = threadIdx.x / 128, t = threadIdx.x % 128, l = t % 32, mi = l / 8;
+    const int row = 64 * w + 16 * (t / 32) + 8 * (mi % 2) + l % 8;
+    const rows4 out = which ? p.dk : p.dv;
+    const int64_t block = ((int64_t)batch * p.kv_heads + head) * p.tiles_n + tile;
+
+    grid_dependency_wait();
+    const float4 *part =
+        (const float4 *)(p.parts + (block * p.splits * 4 + 2 * which + w) * (64 * C::D));
+#pragma unroll
+    for (int c = 0; c < C::D / 8; c += 2) {
+        float4 x = part[128 * c + t], y = part[128 * (c + 1) + t];
+        uint32_t r[4];
+        for (int i = 1; i < p.splits; i++) {
+            float4 u = part[i * 64 * C::D + 128 * c + t];
+            float4 v = part[i * 64 * C::D + 128 * (c + 1) + t];
+            x.x += u.x, x.y += u.y, x.z += u.z, x.w += u.w;
+            y.x += v.x, y.y += v.y, y.z += v.z, y.w += v.w;
+        }
+        post_pack<C>(r, x, y, which ? p.scale : 1.0f);
+        stmatrix_x4(post_at<C>(smem, row, c + mi / 2), r[0], r[1], r[2], r[3]);
     }
+    __syncthreads();
+    post_rows<C, C::N>(out.data + 2 * (batch * out.batch + head * out.head), out.row, shared,
+                       (int64_t)tile * C::N, p.nk);
 }
 
 } // namespace fb

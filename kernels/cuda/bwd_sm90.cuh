@@ -11,7 +11,9 @@
  * Differs from the mma.sync backward in: wgmma, the copy engine, a producer warpgroup, registers
  * moved from it to the MMA warpgroups (24 / 240 / 240), and dQ leaving through shared memory as a
  * linear bulk reduction instead of scalar atomics.  The query heads of a group are looped over
- * inside the CTA, so dK and dV are written once, without atomics, for any number of key heads.
+ * inside the CTA, so dK and dV are written once, without atomics, for any number of key heads;
+ * where that leaves too few CTAs, some share a group, leave fp32 parts, and bwd_join() adds them in
+ * order.
  *
  * Roles.  Warpgroup 0: warp 0 loads (one lane), warps 1 and 2 each send one warpgroup's dQ halves.
  * Warpgroups 1 and 2: the five products, softmax and dS (bwd_sm90_loop.cuh).
@@ -30,32 +32,6 @@
 #include "bwd_sm90_loop.cuh"
 
 namespace fb {
-
-/* Which work a CTA does.  Units of batch x key head are launched in sections (see the launcher). */
-template <class C>
-__device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p)
-{
-    bwd_block b;
-    int units = p.batch * p.kv_heads;
-    int section = blockIdx.x / (p.section * p.tiles_n);
-    int inside = blockIdx.x - section * p.section * p.tiles_n;
-    int width = min(p.section, units - section * p.section);
-    int tile = inside / width;
-    int unit = section * p.section + inside % width;
-
-    /* A CTA waits for its turn only on CTAs launched before it: causal tiles then run backwards. */
-    if (C::ORDERED && C::CAUSAL)
-        tile = p.tiles_n - 1 - tile;
-    b.tile_n = tile;
-    b.batch = unit / p.kv_heads;
-    b.kv_head = unit % p.kv_heads;
-    b.group = p.heads / p.kv_heads;
-    b.key = tile * C::N;
-    b.first = C::CAUSAL ? max(0, b.key + p.nq - p.nk) / C::M : 0;
-    b.span = max(0, p.tiles_m - b.first);
-    b.steps = b.group * b.span;
-    return b;
-}
 
 template <class C>
 __device__ void bwd_barriers_init(uint32_t smem)
@@ -79,7 +55,7 @@ template <class C>
 __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem)
 {
     uint64_t keep = l2_evict_last();
-    int tile = b.first, head = b.kv_head * b.group;
+    int tile = b.first, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
         int stage = i & 1, parity = (i >> 1 & 1) ^ 1, row = tile * C::M;
@@ -111,35 +87,25 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
     }
 }
 
-/*
- * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full: the tiles
- * before it.  Causal: the visible tiles after it, so a CTA's first query tile, on its diagonal, has
- * rank 0 and nobody waits at the start.
- */
-template <class C>
-__device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_block &b, int tile)
-{
-    if (!C::CAUSAL)
-        return b.tile_n;
-    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.nk - p.nq) / C::N) - b.tile_n;
-}
-
 /* One thread a warpgroup: adds its half of each dQ tile into the global accumulator. */
 template <class C>
 __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem, int w)
 {
     uint64_t keep = l2_evict_last();
     uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
-    int tile = b.first, head = b.kv_head * b.group;
+    int tile = b.first, block = (b.batch * p.heads + b.head) * p.tiles_m + tile;
 
     for (int i = 0; i < b.steps; i++) {
-        int64_t block = (int64_t)(b.batch * p.heads + head) * p.tiles_m + tile;
-        unsigned *turn = p.turns + 2 * block + w;
+        unsigned *turn = p.turns + (int64_t)block * 2 + w;
+        float *to = p.dq_acc + ((int64_t)block * 2 + w) * (C::DQ_HALF / 4);
+
         mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
         if (C::ORDERED)
             turn_wait(turn, bwd_rank<C>(p, b, tile));
-        bulk_reduce_add(p.dq_acc + block * (C::M * C::D) + w * (C::DQ_HALF / 4), half, C::DQ_HALF,
-                        keep);
+        if (C::ORDERED && p.first_stores && bwd_rank<C>(p, b, tile) == 0)
+            bulk_store(to, half, C::DQ_HALF, keep);
+        else
+            bulk_reduce_add(to, half, C::DQ_HALF, keep);
         bulk_commit();
         bulk_wait_read<0>();
         mbarrier_arrive(smem + C::DQ_EMPTY + 8 * w);
@@ -148,7 +114,7 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
             turn_pass(turn);
         }
         tile = bwd_tile_next(p, b, tile);
-        head += tile == b.first;
+        block += tile == b.first ? 1 + b.first : 1; /* past the tiles above the next head's first */
     }
 }
 
@@ -158,7 +124,7 @@ __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ 
     extern __shared__ __align__(1024) char shared[];
     uint32_t smem = shared_address(shared);
     int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    bwd_block b = bwd_block_find<C>(p);
+    bwd_block b = bwd_block_find<C>(p, blockIdx.x);
 
     if (threadIdx.x == 0) {
         tensor_map_prefetch(&p.q);
@@ -169,12 +135,14 @@ __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ 
     }
     __syncthreads();
     grid_dependency_wait(); /* the pre-pass wrote LSE, D and a zero dQ */
+    if (!C::WITH_DQ)
+        grid_dependents_launch(); /* the dQ kernel needs nothing of this one */
     if (warp < 4) {
         registers_shrink<24>();
         if ((threadIdx.x & 31) == 0) {
             if (warp == 0)
                 bwd_load<C>(p, b, smem);
-            else if (warp < 3)
+            else if (C::WITH_DQ && warp < 3)
                 bwd_write_dq<C>(p, b, smem, warp - 1);
         }
     } else {

@@ -1,51 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Host side of the sm_90a backward: workspace size and the three launches, in plain pointers and
- * 64-bit strides.
+ * Host side of the sm_90a backward: workspace sizes and launches, of the one-kernel forms
+ * (pre-pass, main kernel, conversion of dQ) and of the split form (pre-pass, dK and dV, dQ); then
+ * the sums of dK and dV where CTAs share a group of query heads.
  *
- * Order of work.  A unit is one batch x key head.  With a full mask all key tiles cost the same and
- * a unit's tiles run together (section = 1).  Causal key tile 0 sees every query and the last one
- * almost none, so tiles run longest first: a section of units advances tile by tile, and is as
- * large as fits a share of the L2 with its q, dout and fp32 dQ.
+ * Order of work.  A unit is one batch x key head x split of its group.  With a full mask all key
+ * tiles cost the same and a unit's tiles run together (section = 1).  Causal key tile 0 sees every
+ * query and the last one almost none, so tiles run longest first: a section of units advances tile
+ * by tile, and is as large as fits a share of the L2 with its q, dout and fp32 dQ.  Ordered with a
+ * full mask, the CTAs of a unit queue at its first query tile, so as many units as are resident
+ * together start tile by tile: then the next ones take over the stagger of those before instead of
+ * queueing again.
  */
 #ifndef FB_KERNELS_CUDA_BWD_SM90_LAUNCH_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_LAUNCH_CUH
 
 #include "bwd_prepost.cuh"
 #include "bwd_sm90.cuh"
-#include "tensor_map.cuh"
+#include "bwd_sm90_dq.cuh"
+#include "call_sm90.cuh"
 
 namespace fb {
 
-struct bwd_problem {
-    tensor4 q, k, v, o, dout, dq, dk, dv;
-    const float *lse; /* natural logarithm, [batch][head][nq] */
-    float scale;
-    void *workspace;
-    cudaStream_t stream;
+/*
+ * How many CTAs share the query heads of a group.  One, if that makes enough CTAs: about one an SM
+ * with a full mask; three where causal CTAs of unequal length must even out; many more where they
+ * also start shortest first, as the ordered form's do.
+ */
+template <class C>
+inline int group_splits(int64_t batch, int64_t heads, int64_t kv_heads, int64_t nk)
+{
+    const int64_t sms = device_sms, group = heads / kv_heads;
+    const int64_t ctas = batch * kv_heads * ((nk + C::N - 1) / C::N);
+    const int64_t goal = !C::CAUSAL ? sms * 9 / 10 : C::ORDERED ? 16 * sms : 3 * sms;
+    int64_t splits = 1;
+
+    while (splits < group && ctas * splits < goal)
+        splits *= 2;
+    return (int)(splits < group ? splits : group);
+}
+
+/*
+ * Floats of the workspace, in its order: fp32 dQ (but for the split form), LSE in base 2, D, all in
+ * whole query tiles; the parts of dV and dK; then two counters a query tile.
+ */
+struct bwd_workspace {
+    size_t dq, rows, parts, turns;
 };
 
-/* fp32 dQ accumulator, LSE in base 2, D, all in whole query tiles; then two counters a tile. */
 template <class C>
-inline size_t bwd_workspace_bytes(int batch, int heads, int nq)
+inline bwd_workspace bwd_workspace_plan(int64_t batch, int64_t heads, int64_t kv_heads, int64_t nq,
+                                        int64_t nk)
 {
-    size_t tiles = (size_t)batch * heads * ((nq + C::M - 1) / C::M);
-    return tiles * (C::M * (C::D + 2) * sizeof(float) + (C::ORDERED ? 2 * sizeof(unsigned) : 0));
+    bwd_workspace w;
+    int64_t tiles = batch * heads * ((nq + C::M - 1) / C::M);
+    int64_t blocks = batch * kv_heads * ((nk + C::N - 1) / C::N);
+    int splits = group_splits<C>(batch, heads, kv_heads, nk);
+
+    w.rows = (size_t)tiles * C::M;
+    w.dq = C::WITH_DQ ? w.rows * C::D : 0;
+    w.parts = splits > 1 ? (size_t)(blocks * splits) * (2 * C::N * C::D) : 0;
+    w.turns = C::ORDERED ? 2 * (size_t)tiles : 0;
+    return w;
 }
 
 template <class C>
-inline int bwd_section(const bwd_problem &p)
+inline size_t bwd_workspace_bytes(int64_t batch, int64_t heads, int64_t kv_heads, int64_t nq,
+                                  int64_t nk)
 {
-    const double l2_share = 40e6;
-    double bytes = (double)p.q.row * C::D * 8 * (p.q.head / p.k.head);
-    int units = p.q.batch * p.k.head, section = 1;
-
-    /* A small grid must be longest first as a whole, or its last long tiles start too late. */
-    if (C::CAUSAL && units * ((p.k.row + C::N - 1) / C::N) <= 1024)
-        return units;
-    while (C::CAUSAL && 2 * section * bytes <= l2_share && section < units)
-        section *= 2;
-    return section;
+    bwd_workspace w = bwd_workspace_plan<C>(batch, heads, kv_heads, nq, nk);
+    return 4 * (w.dq + 2 * w.rows + w.parts + w.turns);
 }
 
 inline rows4 rows4_of(const tensor4 &t)
@@ -53,65 +77,144 @@ inline rows4 rows4_of(const tensor4 &t)
     return {(char *)t.data, t.stride_batch, t.stride_head, t.stride_row};
 }
 
-template <class Kernel, class Args>
-inline cudaError_t launch_dependent(Kernel kernel, dim3 grid, int threads, size_t smem,
-                                    cudaStream_t stream, const Args &args)
+/* Whether the first CTA of an order stores into dQ, which saves the zero fill: 134 MB of 670 at
+ * 16,384 x 2048.  Not so for long causal d = 128, where it was measured to cost more than it saves.
+ */
+template <class C>
+inline bool bwd_first_stores(int nq)
 {
-    cudaLaunchAttribute overlap;
-    cudaLaunchConfig_t config = {};
-
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = grid, config.blockDim = dim3(threads), config.dynamicSmemBytes = smem;
-    config.stream = stream, config.attrs = &overlap, config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, args);
+    return C::ORDERED && !(C::CAUSAL && C::D == 128 && nq > 2048);
 }
 
 template <class C>
-inline bool bwd_maps_make(bwd_sm90_args *a, const bwd_problem &p)
+inline int bwd_section(const bwd_sm90_args &a)
 {
-    return tensor_map_make<typename C::T>(&a->q, p.q, C::M) &&
-           tensor_map_make<typename C::T>(&a->dout, p.dout, C::M) &&
-           tensor_map_make<typename C::T>(&a->k, p.k, C::N) &&
-           tensor_map_make<typename C::T>(&a->v, p.v, C::N) &&
-           tensor_map_make<typename C::T>(&a->dk, p.dk, 64) &&
-           tensor_map_make<typename C::T>(&a->dv, p.dv, 64);
+    const int units = a.batch * a.kv_heads * a.splits;
+
+    if (C::ORDERED)
+        return a.tiles_n < device_sms ? device_sms / a.tiles_n : 1;
+    if (!C::CAUSAL)
+        return 1;
+    return causal_section(units, a.tiles_n,
+                          (double)a.nq * C::D * 8 * (a.heads / a.kv_heads) / a.splits);
 }
 
-/* Enqueues the whole backward.  No allocation, no synchronisation. */
+/* Sizes and workspace of both the main kernel's and the small passes' arguments. */
 template <class C>
-inline cudaError_t bwd_sm90_enqueue(const bwd_problem &p)
+inline void bwd_args_fill(bwd_sm90_args &a, bwd_prepost_args &s, const sm90_call &p)
+{
+    bwd_workspace w = bwd_workspace_plan<C>(p.q.batch, p.q.head, p.k.head, p.q.row, p.k.row);
+
+    a.batch = p.q.batch, a.heads = p.q.head, a.kv_heads = p.k.head;
+    a.nq = p.q.row, a.nk = p.k.row, a.offset = p.offset;
+    a.tiles_m = (a.nq + C::M - 1) / C::M, a.tiles_n = (a.nk + C::N - 1) / C::N;
+    a.splits = group_splits<C>(a.batch, a.heads, a.kv_heads, a.nk);
+    a.section = bwd_section<C>(a);
+    a.scale = p.scale, a.scale_log2 = p.scale * log2_e;
+    a.dq_acc = s.dq_acc = (float *)p.workspace;
+    a.lse2 = s.lse2 = a.dq_acc + w.dq;
+    a.delta = s.delta = s.lse2 + w.rows;
+    a.parts = s.delta + w.rows;
+    a.turns = s.turns = (unsigned *)(a.parts + w.parts);
+    a.first_stores = bwd_first_stores<C>(a.nq), s.zero = C::WITH_DQ && !a.first_stores;
+    s.o = rows4_of(p.o), s.dout = rows4_of(p.dout), s.dq = rows4_of(p.dq);
+    s.lse = p.lse, s.lse_batch = p.lse_batch, s.lse_head = p.lse_head, s.lse_row = p.lse_row;
+    s.heads = a.heads, s.nq = a.nq, s.tiles_m = a.tiles_m, s.offset = a.offset, s.scale = p.scale;
+}
+
+template <class C>
+inline bool bwd_maps_make(bwd_sm90_args &a, const sm90_call &p)
+{
+    return tensor_map_make<typename C::T>(&a.q, p.q, C::M) &&
+           tensor_map_make<typename C::T>(&a.dout, p.dout, C::M) &&
+           tensor_map_make<typename C::T>(&a.k, p.k, C::N) &&
+           tensor_map_make<typename C::T>(&a.v, p.v, C::N) &&
+           tensor_map_make<typename C::T>(&a.dk, p.dk, 64) &&
+           tensor_map_make<typename C::T>(&a.dv, p.dv, 64);
+}
+
+/* The pre-pass and the key-major kernel. */
+template <class C>
+inline cudaError_t bwd_enqueue_keys(bwd_sm90_args &a, const bwd_prepost_args &s, const sm90_call &p,
+                                    const char *phase)
+{
+    cudaError_t error;
+
+    if (!bwd_maps_make<C>(a, p))
+        return cudaErrorInvalidValue;
+    error = shared_memory_allow(bwd_sm90_main<C>, C::SMEM_BYTES);
+    if (error != cudaSuccess)
+        return error;
+    call_mark(p, "delta");
+    bwd_pre<C><<<dim3(a.tiles_m, a.heads, a.batch), 256, 0, p.stream>>>(s);
+    error = cudaGetLastError();
+    if (error != cudaSuccess)
+        return error;
+    call_mark(p, phase);
+    return launch_dependent(bwd_sm90_main<C>, dim3(a.tiles_n * a.batch * a.kv_heads * a.splits),
+                            384, C::SMEM_BYTES, p.stream, a);
+}
+
+/* The sums of the parts of dV and dK, if there are any. */
+template <class C>
+inline cudaError_t bwd_enqueue_join(const bwd_sm90_args &a, const sm90_call &p)
+{
+    bwd_join_args j;
+
+    if (a.splits == 1)
+        return cudaSuccess;
+    j.dk = rows4_of(p.dk), j.dv = rows4_of(p.dv), j.parts = a.parts;
+    j.kv_heads = a.kv_heads, j.nk = a.nk, j.tiles_n = a.tiles_n, j.splits = a.splits;
+    j.scale = a.scale;
+    call_mark(p, "join");
+    return launch_dependent(bwd_join<C>, dim3(a.tiles_n, a.kv_heads, 2 * a.batch), 256, 0, p.stream,
+                            j);
+}
+
+/* Enqueues the whole backward, dQ by additions into a fp32 accumulator. */
+template <class C>
+inline cudaError_t bwd_sm90_enqueue(const sm90_call &p)
 {
     bwd_sm90_args a;
     bwd_prepost_args s;
     cudaError_t error;
 
-    a.batch = p.q.batch, a.heads = p.q.head, a.kv_heads = p.k.head;
-    a.nq = p.q.row, a.nk = p.k.row;
-    a.tiles_m = (a.nq + C::M - 1) / C::M, a.tiles_n = (a.nk + C::N - 1) / C::N;
-    a.section = bwd_section<C>(p);
-    a.scale = p.scale, a.scale_log2 = p.scale * 1.44269504088896f;
-    int64_t rows = (int64_t)a.batch * a.heads * a.tiles_m * C::M;
-    a.dq_acc = (float *)p.workspace;
-    float *lse2 = a.dq_acc + rows * C::D, *delta = lse2 + rows;
-    a.lse2 = lse2, a.delta = delta;
-    a.turns = s.turns = (unsigned *)(delta + rows);
-    s.o = rows4_of(p.o), s.dout = rows4_of(p.dout), s.dq = rows4_of(p.dq);
-    s.lse = p.lse, s.lse2 = lse2, s.delta = delta, s.dq_acc = a.dq_acc;
-    s.heads = a.heads, s.nq = a.nq, s.tiles_m = a.tiles_m, s.scale = p.scale;
-    if (!bwd_maps_make<C>(&a, p))
+    bwd_args_fill<C>(a, s, p);
+    error = bwd_enqueue_keys<C>(a, s, p, "main");
+    if (error != cudaSuccess)
+        return error;
+    call_mark(p, "convert");
+    error = launch_dependent(bwd_post<C>, dim3(a.tiles_m, a.heads, a.batch), 256, 0, p.stream, s);
+    return error == cudaSuccess ? bwd_enqueue_join<C>(a, p) : error;
+}
+
+/* Enqueues the whole backward, dK and dV by K's kernel and dQ by Q's. */
+template <class K, class Q>
+inline cudaError_t split_sm90_enqueue(const sm90_call &p)
+{
+    bwd_sm90_args a;
+    bwd_prepost_args s;
+    dq_sm90_args d;
+    cudaError_t error;
+
+    bwd_args_fill<K>(a, s, p);
+    d.work = q_major_plan<Q::M, Q::CAUSAL>(p);
+    d.lse2 = a.lse2, d.delta = a.delta, d.stat_rows = (int64_t)a.tiles_m * K::M;
+    d.scale = a.scale, d.scale_log2 = a.scale_log2;
+    if (!tensor_map_make<typename Q::T>(&d.q, p.q, Q::M) ||
+        !tensor_map_make<typename Q::T>(&d.dout, p.dout, Q::M) ||
+        !tensor_map_make<typename Q::T>(&d.k, p.k, Q::N) ||
+        !tensor_map_make<typename Q::T>(&d.v, p.v, Q::N) ||
+        !tensor_map_make<typename Q::T>(&d.dq, p.dq, 64))
         return cudaErrorInvalidValue;
-    error = cudaFuncSetAttribute(bwd_sm90_main<C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 C::SMEM_BYTES);
+    error = shared_memory_allow(dq_sm90_main<Q>, Q::SMEM_BYTES);
+    if (error == cudaSuccess)
+        error = bwd_enqueue_keys<K>(a, s, p, "keys");
     if (error != cudaSuccess)
         return error;
-    dim3 tiles(a.tiles_m, a.heads, a.batch);
-    bwd_pre<C><<<tiles, 256, 0, p.stream>>>(s);
-    error = launch_dependent(bwd_sm90_main<C>, dim3(a.tiles_n * a.batch * a.kv_heads), 384,
-                             C::SMEM_BYTES, p.stream, a);
-    if (error != cudaSuccess)
-        return error;
-    return launch_dependent(bwd_post<C>, tiles, 256, 0, p.stream, s);
+    call_mark(p, "queries");
+    error = launch_dependent(dq_sm90_main<Q>, dim3(d.work.items), 384, Q::SMEM_BYTES, p.stream, d);
+    return error == cudaSuccess ? bwd_enqueue_join<K>(a, p) : error;
 }
 
 } // namespace fb

@@ -22,36 +22,13 @@
 #ifndef FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_LOOP_CUH
 
-#include "bwd_sm90_config.cuh"
+#include "bwd_sm90_work.cuh"
+#include "fragment.cuh"
 #include "mbarrier.cuh"
-#include "tma.cuh"
 #include "warpgroup.cuh"
 #include "wgmma.cuh"
 
 namespace fb {
-
-/* What the host hands over; lengths in elements, LSE in base 2, statistics padded to whole tiles.
- */
-struct bwd_sm90_args {
-    CUtensorMap q, k, v, dout, dk, dv;
-    const float *lse2, *delta;
-    float *dq_acc;
-    unsigned *turns; /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
-    int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
-    int section; /* batch x key-head units launched together, key tile by key tile */
-    float scale, scale_log2;
-};
-
-/* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of `group` heads. */
-struct bwd_block {
-    int batch, kv_head, group, key, tile_n, first, span, steps;
-};
-
-/* Query tiles run upwards, then the next head of the group starts over. */
-__device__ __forceinline__ int bwd_tile_next(const bwd_sm90_args &p, const bwd_block &b, int tile)
-{
-    return tile + 1 == p.tiles_m ? b.first : tile + 1;
-}
 
 /* S^T or dP^T of this warpgroup's 64 keys: a = its rows of K or V, b = a stage of Q or dO. */
 template <class C>
@@ -163,27 +140,32 @@ template <class C>
 __device__ __forceinline__ void tile_store(const CUtensorMap *map, const bwd_block &b, uint32_t at,
                                            const float (&acc)[C::D / 2], float scale, int w)
 {
-    int t = threadIdx.x % 128, l = t % 32, mi = l / 8;
-    uint32_t row = at + (64 * w + 16 * (t / 32) + 8 * (mi % 2) + l % 8) * 128;
-
-#pragma unroll
-    for (int j = 0; j < C::D / 16; j++) {
-        uint32_t r[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            r[i] = elem<typename C::T>::pack(acc[8 * j + 2 * i] * scale,
-                                             acc[8 * j + 2 * i + 1] * scale);
-        uint32_t chunk = (2 * (j % 4) + mi / 2) ^ (l % 8);
-        stmatrix_x4(row + j / 4 * C::KV_PANEL + chunk * 16, r[0], r[1], r[2], r[3]);
-    }
+    fragment_store<typename C::T, C::D>(at + w * 8192, C::KV_PANEL, acc, scale);
     fence_proxy_async();
     named_barrier_sync(2 + w, 128); /* the warpgroup's tile is complete */
-    if (t == 0) {
+    if (threadIdx.x % 128 == 0) {
         for (int c = 0; c < C::PANELS; c++)
             tma_store(map, at + c * C::KV_PANEL + w * 8192, 64 * c, b.key + 64 * w, b.kv_head,
                       b.batch);
         bulk_commit();
     }
+}
+
+/*
+ * This CTA's share of dV and dK in fp32 and register order, dV of both warpgroups before dK of
+ * both; bwd_join() adds the shares.
+ */
+template <class C>
+__device__ __forceinline__ void part_store(const bwd_sm90_args &p, const bwd_block &b,
+                                           const float (&acc)[C::D / 2], int which)
+{
+    int64_t tile = (int64_t)(b.batch * p.kv_heads + b.kv_head) * p.tiles_n + b.tile_n;
+    float4 *at = (float4 *)(p.parts + ((tile * p.splits + b.split) * 4 + which) * (64 * C::D));
+
+#pragma unroll
+    for (int c = 0; c < C::D / 8; c++)
+        at[128 * c + threadIdx.x % 128] =
+            make_float4(acc[4 * c], acc[4 * c + 1], acc[4 * c + 2], acc[4 * c + 3]);
 }
 
 /* What an MMA thread keeps from one iteration to the next. */
@@ -212,10 +194,10 @@ __device__ __forceinline__ void bwd_state_init(bwd_state<C> &a, const bwd_sm90_a
     a.query_lane = 2 * (l % 4);
     for (int r = 0; r < 2; r++) {
         int key = b.key + 64 * w + 16 * warp + l / 4 + 8 * r;
-        a.from[r] = key >= p.nk ? 0x40000000 : C::CAUSAL ? key + p.nq - p.nk : 0;
+        a.from[r] = key >= p.nk ? 0x40000000 : C::CAUSAL ? key - p.offset : 0;
     }
     /* Query rows below this one need the mask; keys past the end need it everywhere. */
-    a.mask_below = C::CAUSAL ? b.key + C::N - 1 + p.nq - p.nk : 0;
+    a.mask_below = C::CAUSAL ? b.key + C::N - 1 - p.offset : 0;
     if (b.key + C::N > p.nk)
         a.mask_below = 0x40000000;
 }
@@ -257,7 +239,7 @@ template <class C, bool FIRST>
 __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int i)
 {
     using S = typename C::SCHEDULE;
-    constexpr bool WITH_DQ = !(S::LAG && FIRST);
+    constexpr bool WITH_DQ = C::WITH_DQ && !(S::LAG && FIRST);
     const int stage = i & 1, parity = i >> 1 & 1;
     const uint32_t q_tile = a.smem + C::Q_AT + stage * C::Q_BYTES;
     const uint32_t do_tile = a.smem + C::DO_AT + stage * C::Q_BYTES;
@@ -288,9 +270,11 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int 
     /* With LAG the other warpgroup may still read this buffer for dQ of iteration i - 2. */
     if (S::LAG)
         mbarrier_wait(a.smem + C::DS_EMPTY + 8 * stage, parity ^ 1);
-    grad_store<C>(a.ds_lane + stage * C::DS_BYTES, gf);
-    fence_proxy_async();
-    mbarrier_arrive_warp(a.smem + C::DS_FULL + 8 * stage);
+    if (C::WITH_DQ) {
+        grad_store<C>(a.ds_lane + stage * C::DS_BYTES, gf);
+        fence_proxy_async();
+        mbarrier_arrive_warp(a.smem + C::DS_FULL + 8 * stage);
+    }
     if (!S::EARLY_DV) {
         registers_pin(pf);
         wgmma_fence();
@@ -349,10 +333,17 @@ __device__ __forceinline__ void bwd_mma(const bwd_sm90_args &p, const bwd_block 
         bwd_steps<C>(a, p, b);
     registers_pin(a.dv);
     registers_pin(a.dk);
+    const bwd_block e = bwd_block_find<C>(p, register_copy(blockIdx.x)); /* not kept till here */
+    if (p.splits > 1) {
+        part_store<C>(p, e, a.dv, w);
+        part_store<C>(p, e, a.dk, 2 + w);
+        return;
+    }
     /* V's rows are this warpgroup's alone; K's are read by both for dQ until the barrier. */
-    tile_store<C>(&p.dv, b, smem + C::V_AT, a.dv, 1.0f, w);
-    named_barrier_sync(1, 256);
-    tile_store<C>(&p.dk, b, smem + C::K_AT, a.dk, p.scale, w);
+    tile_store<C>(&p.dv, e, smem + C::V_AT, a.dv, 1.0f, w);
+    if (C::WITH_DQ)
+        named_barrier_sync(1, 256);
+    tile_store<C>(&p.dk, e, smem + C::K_AT, a.dk, p.scale, w);
     if (threadIdx.x % 128 == 0)
         bulk_wait_read<0>();
 }

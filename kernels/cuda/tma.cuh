@@ -62,6 +62,16 @@ __device__ __forceinline__ void bulk_load(uint32_t dst, const void *src, uint32_
                  : "memory");
 }
 
+/* dst[i] = src[i]. */
+__device__ __forceinline__ void bulk_store(float *dst, uint32_t src, uint32_t bytes,
+                                           uint64_t policy)
+{
+    asm volatile(
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(dst),
+        "r"(src), "r"(bytes), "l"(policy)
+        : "memory");
+}
+
 /* dst[i] += src[i] in fp32, in the L2; the order among CTAs is not defined. */
 __device__ __forceinline__ void bulk_reduce_add(float *dst, uint32_t src, uint32_t bytes,
                                                 uint64_t policy)

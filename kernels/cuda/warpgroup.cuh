@@ -27,6 +27,15 @@ __device__ __forceinline__ void registers_grow()
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
+/* The same value, but what is computed from it is computed anew: for what is needed only long after
+ * and would hold registers till then. */
+__device__ __forceinline__ int register_copy(int x)
+{
+    int y;
+    asm volatile("mov.b32 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+
 /* Named barrier `id` (1..15; 0 is __syncthreads) among `threads` threads, whole warps. */
 __device__ __forceinline__ void named_barrier_sync(int id, int threads)
 {

@@ -85,6 +85,7 @@ __device__ __forceinline__ void registers_pin(uint32_t (&r)[COUNT])
 #define FB_ACC40(a) FB_ACC32(a), FB_ACC8(a, 32)
 #define FB_ACC48(a) FB_ACC40(a), FB_ACC8(a, 40)
 #define FB_ACC64(a) FB_ACC48(a), FB_ACC8(a, 48), FB_ACC8(a, 56)
+#define FB_ACC88(a) FB_ACC64(a), FB_ACC8(a, 64), FB_ACC8(a, 72), FB_ACC8(a, 80)
 #define FB_LIST32                                                                                  \
     "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "            \
     "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}"
@@ -101,6 +102,14 @@ __device__ __forceinline__ void registers_pin(uint32_t (&r)[COUNT])
     "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, "        \
     "%35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, "        \
     "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
+
+#define FB_LIST88                                                                                  \
+    "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, "                 \
+    "%17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                  \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, "                  \
+    "%47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "                  \
+    "%62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, "                  \
+    "%77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87}"
 
 /* d (+)= A B, both from shared memory; TA, TB = 1 for MN-major operands. */
 #define FB_WGMMA_SS(type, n, list, acc, a, b, s, ta, tb)                                           \
@@ -123,7 +132,7 @@ template <class T, int N, int TA, int TB>
 __device__ __forceinline__ void wgmma_ss(float (&d)[N / 2], uint64_t desc_a, uint64_t desc_b,
                                          int accumulate)
 {
-    static_assert(N == 64 || N == 80 || N == 96 || N == 128, "no such product here");
+    static_assert(N == 64 || N == 80 || N == 96 || N == 128 || N == 176, "no such product here");
     if constexpr (N == 64 && elem<T>::is_bf16)
         FB_WGMMA_SS("bf16", "64", FB_LIST32, FB_ACC32(d), "%32", "%33", "%34", "%35", "%36");
     if constexpr (N == 64 && !elem<T>::is_bf16)
@@ -140,6 +149,10 @@ __device__ __forceinline__ void wgmma_ss(float (&d)[N / 2], uint64_t desc_a, uin
         FB_WGMMA_SS("bf16", "128", FB_LIST64, FB_ACC64(d), "%64", "%65", "%66", "%67", "%68");
     if constexpr (N == 128 && !elem<T>::is_bf16)
         FB_WGMMA_SS("f16", "128", FB_LIST64, FB_ACC64(d), "%64", "%65", "%66", "%67", "%68");
+    if constexpr (N == 176 && elem<T>::is_bf16)
+        FB_WGMMA_SS("bf16", "176", FB_LIST88, FB_ACC88(d), "%88", "%89", "%90", "%91", "%92");
+    if constexpr (N == 176 && !elem<T>::is_bf16)
+        FB_WGMMA_SS("f16", "176", FB_LIST88, FB_ACC88(d), "%88", "%89", "%90", "%91", "%92");
 }
 
 template <class T, int N, int TB>

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../kernels/cuda/bwd_sm90_launch.cuh"
-#include "reference.cuh"
+#include "kernels/cuda/bwd_sm90_launch.cuh"
+#include "tests/device/reference.cuh"
 
 #ifndef BENCH_T
 #define BENCH_T __nv_bfloat16
@@ -41,7 +41,7 @@ struct shape {
 
 struct data {
     shape s;
-    bwd_problem p;
+    sm90_call p;
     float *lse;
     size_t q_count, k_count, workspace;
 };
@@ -85,10 +85,10 @@ static tensor4 tensor_make(const shape &s, bool key, size_t *count)
 
 static void data_make(data *x, const shape &s)
 {
-    bwd_problem &p = x->p;
+    sm90_call &p = x->p;
     size_t n;
 
-    x->s = s;
+    x->s = s, p = {};
     p.q = tensor_make(s, false, &x->q_count), p.o = tensor_make(s, false, &n);
     p.dout = tensor_make(s, false, &n), p.dq = tensor_make(s, false, &n);
     p.k = tensor_make(s, true, &x->k_count), p.v = tensor_make(s, true, &n);
@@ -101,9 +101,10 @@ static void data_make(data *x, const shape &s)
     fill_normal<<<1024, 256>>>((T *)p.dout.data, x->q_count, 4, 1, 0);
     fill_normal<<<1024, 256>>>((T *)p.o.data, x->q_count, 5, 1.6f / sqrtf(s.nk), 0);
     fill_lse<<<1024, 256>>>(x->lse, n, s.nq, s.nk, C::CAUSAL);
-    x->workspace = bwd_workspace_bytes<C>(s.b, s.h, s.nq);
+    x->workspace = bwd_workspace_bytes<C>(s.b, s.h, s.hk, s.nq, s.nk);
     CHECK_CUDA(cudaMalloc(&p.workspace, x->workspace));
-    p.lse = x->lse, p.scale = 1 / sqrtf(C::D), p.stream = 0;
+    p.lse = x->lse, p.lse_batch = (int64_t)s.h * s.nq, p.lse_head = s.nq, p.lse_row = 1;
+    p.offset = s.nk - s.nq, p.scale = 1 / sqrtf(C::D);
 }
 
 static void data_free(data *x)
@@ -143,6 +144,7 @@ static void reference_init(reference_head<T> *r, const data &x)
 {
     const shape &s = x.s;
     r->nq = s.nq, r->nk = s.nk, r->d = C::D, r->causal = C::CAUSAL, r->scale = x.p.scale;
+    r->o64 = nullptr, r->offset = s.nk - s.nq;
     CHECK_CUDA(cudaMalloc(&r->p, (size_t)s.nq * s.nk * 8));
     CHECK_CUDA(cudaMalloc(&r->ds, (size_t)s.nq * s.nk * 8));
     CHECK_CUDA(cudaMalloc(&r->delta, s.nq * 8));

@@ -22,7 +22,8 @@ struct reference_head {
     head_view<T> q, k, v, o, dout;
     float *lse;
     double *p, *ds, *delta, *dq, *dk, *dv; /* dk and dv are added to (groups of query heads) */
-    int nq, nk, d, causal;
+    double *o64;                           /* o before it is rounded; may be null */
+    int nq, nk, d, causal, offset;         /* causal: query i sees keys up to i + offset */
     double scale;
 };
 
@@ -33,7 +34,7 @@ __global__ void reference_forward(reference_head<T> h)
     __shared__ double part[256];
     int i = blockIdx.x, t = threadIdx.x;
     double *p = h.p + (int64_t)i * h.nk, top = -INFINITY, sum = 0;
-    int seen = h.causal ? min(h.nk, max(0, i + 1 + h.nk - h.nq)) : h.nk;
+    int seen = h.causal ? min(h.nk, max(0, i + 1 + h.offset)) : h.nk;
 
     for (int j = t; j < h.nk; j += 256) {
         double s = 0;
@@ -65,6 +66,8 @@ __global__ void reference_forward(reference_head<T> h)
         for (int j = 0; j < seen; j++)
             o += p[j] * (double)(float)h.v.data[j * h.v.row + c];
         h.o.data[i * h.o.row + c] = (T)(float)o;
+        if (h.o64)
+            h.o64[(int64_t)i * h.d + c] = o;
         part[c] = o * (double)(float)h.dout.data[i * h.dout.row + c];
     }
     __syncthreads();

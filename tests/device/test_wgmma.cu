@@ -6,10 +6,10 @@
  */
 #include <cuda.h>
 
-#include "../../kernels/cuda/mbarrier.cuh"
-#include "../../kernels/cuda/warpgroup.cuh"
-#include "../../kernels/cuda/wgmma.cuh"
-#include "check.cuh"
+#include "kernels/cuda/mbarrier.cuh"
+#include "kernels/cuda/warpgroup.cuh"
+#include "kernels/cuda/wgmma.cuh"
+#include "tests/device/check.cuh"
 
 using namespace fb;
 
@@ -95,7 +95,7 @@ static double small_value(int i)
 template <class T, int N, int K, int SOURCE, int B_MN>
 static void check_form(const char *what)
 {
-    static float host[64 * 128];
+    static float host[64 * 176];
     double worst = 0;
     float *out;
 
@@ -129,6 +129,10 @@ static void check_type(const char *type)
     check_form<T, 128, 64, A_REG, 1>("dV, dK d128: m64n128 A registers, B MN-major, two panels");
     check_form<T, 128, 80, A_REG, 1>("dV, dK d128 M=80: the same with 80 rows");
     check_form<T, 64, 128, A_REG, 1>("dV, dK d64: m64n64 A registers, B MN-major");
+    check_form<T, 176, 128, A_K, 0>("S      forward d128: m64n176 A K-major, B K-major");
+    check_form<T, 128, 176, A_REG, 1>(
+        "O      forward d128: m64n128 A registers, B MN-major, 176 rows");
+    check_form<T, 128, 96, A_REG, 1>("dQ     split d128: m64n128 A registers, B MN-major, 96 rows");
     check_form<T, 64, 128, A_K, 1>("dQ     m64n64 A K-major, B MN-major");
     check_form<T, 80, 128, A_MN, 0>("dQ^T   m64n80 A MN-major, B K-major");
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Host side of the sm_90a forward: one launch, of one CTA an item, or of one an SM that stays for
+ * all its items.
+ */
+#ifndef FB_KERNELS_CUDA_FWD_SM90_LAUNCH_CUH
+#define FB_KERNELS_CUDA_FWD_SM90_LAUNCH_CUH
+
+#include "call_sm90.cuh"
+#include "fwd_sm90.cuh"
+
+namespace fb {
+
+template <class C>
+inline cudaError_t fwd_sm90_enqueue(const sm90_call &p, bool stay)
+{
+    fwd_sm90_args a;
+    cudaError_t error;
+
+    a.work = q_major_plan<C::M, C::CAUSAL>(p);
+    a.lse = p.lse;
+    a.lse_batch = p.lse_batch, a.lse_head = p.lse_head, a.lse_row = p.lse_row;
+    a.scale = p.scale, a.scale_log2 = p.scale * log2_e;
+    if (!tensor_map_make<typename C::T>(&a.q, p.q, C::M) ||
+        !tensor_map_make<typename C::T>(&a.k, p.k, C::N) ||
+        !tensor_map_make<typename C::T>(&a.v, p.v, C::N) ||
+        !tensor_map_make<typename C::T>(&a.o, p.o, 64))
+        return cudaErrorInvalidValue;
+    error = shared_memory_allow(fwd_sm90_main<C>, C::SMEM_BYTES);
+    if (error != cudaSuccess)
+        return error;
+    int ctas = stay && a.work.items > device_sms ? device_sms : a.work.items;
+    call_mark(p, "main");
+    fwd_sm90_main<C><<<ctas, C::THREADS, C::SMEM_BYTES, p.stream>>>(a);
+    return cudaGetLastError();
+}
+
+} // namespace fb
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/cudnn/library.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_NAME "libcudnn.so.9"
+
+static struct fb_cudnn_library library;
+static char reason[400];
+
+/* What to hand to dlopen: a name without a slash is looked for on the loader's path. */
+static void place(char path[1024])
+{
+    const char *given = getenv("FLASHBACK_CUDNN");
+    struct stat about;
+    if (!given || !*given)
+        snprintf(path, 1024, "%s", FILE_NAME);
+    else if (!stat(given, &about) && S_ISDIR(about.st_mode))
+        snprintf(path, 1024, "%s/" FILE_NAME, given);
+    else
+        snprintf(path, 1024, "%s", given);
+}
+
+/* A pointer to an object becomes one to a function; POSIX, unlike ISO C, allows that. */
+static bool find(void *handle, const char *name, void *member)
+{
+    void *function = dlsym(handle, name);
+    memcpy(member, &function, sizeof function);
+    if (!function)
+        snprintf(reason, sizeof reason, "cuDNN lacks %s: 9 is needed", name);
+    return function != NULL;
+}
+
+static bool load(void)
+{
+    char path[1024];
+    place(path);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *error = dlerror();
+        snprintf(reason, sizeof reason, "no cuDNN: %s (FLASHBACK_CUDNN names its folder)",
+                 error ? error : path);
+        return false;
+    }
+    bool whole = true;
+#define FIND(member, function) whole = whole && find(handle, #function, &library.member);
+    FB_CUDNN_FUNCTIONS(FIND)
+#undef FIND
+    return whole;
+}
+
+const struct fb_cudnn_library *fb_cudnn_library(const char **why)
+{
+    static bool tried, loaded;
+    if (!tried)
+        loaded = load();
+    tried = true;
+    *why = loaded ? NULL : reason;
+    return loaded ? &library : NULL;
+}
+
+void fb_cudnn_say(const struct fb_cudnn_library *from, const char *what, cudnnStatus_t status,
+                  char *line, size_t size)
+{
+    char words[200] = "";
+    from->last_error(words, sizeof words);
+    for (char *at = words; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+    snprintf(line, size, "cuDNN: %s: %s%s%s", what, from->error_name(status), *words ? ": " : "",
+             words);
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One problem at work: every peer that takes it is opened, compared with fp64, and timed in turn
+with the others."""
+
+import time
+
+from . import Refused, errors, record, sampling
+
+
+class Bench:
+    """One peer on one problem."""
+
+    def __init__(self, torch, peer_class, case, problem):
+        self.torch, self.peer_class, self.case, self.problem = torch, peer_class, case, problem
+        self.begun = time.monotonic()
+        self.record = record.begin(case, peer_class, problem)
+        self.peer = self.main = None
+
+    def check_offer(self):
+        absent = self.peer_class.present(self.torch)
+        if absent:
+            raise Refused(absent)
+        if not record.is_standard(self.case.numerics):
+            raise Refused("only standard numerics")
+        self.peer_class.refuse(self.problem)
+
+    def allocated(self):
+        self.torch.cuda.synchronize()
+        return self.torch.cuda.memory_allocated()
+
+    def open(self, tensors):
+        """The forward and one backward: memory and errors."""
+        cuda = self.torch.cuda
+        self.peer = self.peer_class(self.torch, self.problem, tensors)
+        before = self.allocated()
+        out, lse, _ = self.peer.forward()
+        if out.shape != tensors[3].shape:
+            raise Refused(f"o has the shape {tuple(out.shape)}")
+        kept = out.numel() * out.element_size()
+        kept += lse.numel() * lse.element_size() if lse is not None else 4 * out[..., 0].numel()
+        self.record["saved_bytes"] = max(0, self.allocated() - before - kept)
+        self.peer.prepare_autograd()
+        gradients = self.peer.direct()
+        self.main = self.peer.autograd if gradients is None else self.peer.direct
+        del gradients
+        before = self.allocated()
+        cuda.reset_peak_memory_stats()
+        gradients = self.main()
+        cuda.synchronize()
+        extra = cuda.max_memory_allocated() - before
+        self.record["workspace_bytes"] = max(0, extra - self.record["outputs_bytes"])
+        self.record.update(errors.measure(self.torch, self.problem, tensors, gradients))
+
+    def finish(self, status, reason=""):
+        self.peer = self.main = None
+        seconds = time.monotonic() - self.begun
+        return record.end(self.record, status, reason, seconds)
+
+
+def fail(bench, error):
+    """A refusal, or what a peer threw; out of memory is a refusal too, as in the suite."""
+    refused = isinstance(error, Refused) or "out of memory" in str(error)
+    return bench.finish("refused" if refused else "error", error or type(error).__name__)
+
+
+def time_benches(benches, rules, timer, ceilings):
+    """Backward (direct), backward through autograd, forward: each round takes one sample of each
+    peer."""
+    def series_of(calls):
+        made = [sampling.Series(call) for call in calls]
+        sampling.sample(timer, rules, made)
+        return made
+
+    backward = series_of([bench.main for bench in benches])
+    autograd = series_of([bench.peer.autograd for bench in benches])
+    forward = series_of([bench.peer.forward for bench in benches] if rules.forward else [])
+    for i, bench in enumerate(benches):
+        if backward[i].error:
+            yield fail(bench, backward[i].error)
+            continue
+        record.fill_times(bench.record, "bwd", backward[i].samples)
+        if rules.forward and not forward[i].error:
+            record.fill_times(bench.record, "fwd", forward[i].samples)
+        if not autograd[i].error:
+            ms = 1e3 * sorted(autograd[i].samples)[len(autograd[i].samples) // 2]
+            bench.record["phases"] = f"autograd={ms:.4g}"
+        if bench.main == bench.peer.autograd:
+            bench.record["remark"] = "bwd_ms is the time through autograd: no operator to call"
+        record.fill_method(bench.record, rules, timer, backward[i].stop)
+        record.fill_ceilings(bench.record, *ceilings)
+        yield bench.finish("done")
+
+
+def work(torch, benches, make_tensors, rules, timer, ceilings):
+    """The records of one problem, one a bench."""
+    opened, tensors = [], None
+    for bench in benches:
+        try:
+            bench.check_offer()
+            tensors = tensors or make_tensors()
+            bench.open(tensors)
+            opened.append(bench)
+        except Exception as error:  # whatever a peer throws becomes its record's reason
+            yield fail(bench, error)
+        torch.cuda.empty_cache()
+    if opened:
+        yield from time_benches(opened, rules, timer, ceilings)

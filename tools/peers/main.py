@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+from . import Refused, Usage, device, grid, inputs, problem, record
+from .journal import Journal
+from .variants import PEERS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(
+        prog="torch_peers.py",
+        description="Times PyTorch's attention backwards on the grid of an experiment, in place of "
+        "its variants, and writes a journal as Flashback's (NAME.jsonl) and the HDF5 file from it.",
+        epilog="peers: " + "; ".join(f"{p.name}: {p.summary}" for p in PEERS.values()))
+    parser.add_argument("experiment", help="experiments/NAME.ini")
+    parser.add_argument("-o", "--output", metavar="FILE", help="NAME-peers.h5 unless given")
+    parser.add_argument("-v", "--variant", action="append", metavar="PEER",
+                        help="this peer; may come again (all that are installed)")
+    parser.add_argument("-s", "--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="replaces a key of [measure], or a list in every grid")
+    parser.add_argument("--resume", action="store_true", help="go on with the journal")
+    parser.add_argument("--replace", action="store_true", help="start the journal anew")
+    parser.add_argument("--dry-run", action="store_true", help="print the cases and leave")
+    parser.add_argument("--flashback", metavar="PROGRAM", help="the program, if not on PATH")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    return parser.parse_args(argv)
+
+
+def find_program(given):
+    built = os.path.join(HERE, "..", "..", "build", "flashback")
+    for path in (given, os.environ.get("FLASHBACK"), shutil.which("flashback"), built):
+        if path and os.access(path, os.X_OK):
+            return path
+        if path and path == given:
+            raise Usage(f"--flashback {given}: no such program")
+    raise Usage("flashback is not on PATH and not in build/; --flashback names it")
+
+
+def import_torch():
+    """PyTorch with a device, or None and why."""
+    try:
+        import torch
+    except ImportError:
+        return None, "PyTorch is not installed"
+    if not torch.cuda.is_available():
+        return None, "PyTorch sees no CUDA device"
+    return torch, ""
+
+
+def choose(names, torch):
+    """The peers asked for, or all that are installed."""
+    for name in names or []:
+        if name not in PEERS:
+            raise Usage(f"unknown peer '{name}'; allowed: {', '.join(PEERS)}")
+    if names:
+        return [PEERS[name] for name in dict.fromkeys(names)]
+    return [peer for peer in PEERS.values() if torch is None or not peer.present(torch)]
+
+
+def facts_of(options, argv, torch, text, keys):
+    found = {"program": "torch_peers", "argv": " ".join(["torch_peers.py", *argv]),
+             "started": record.now(), **device.facts(torch)}
+    name = os.path.splitext(os.path.basename(options.experiment))[0]
+    found.update({"experiment": name, "experiment_text": text, **grid.read_texts(text)})
+    found.update({"grid_hash": grid.fingerprint(keys), "shard": "1", "shards": "1"})
+    return found
+
+
+def merge(program, journal_path, output):
+    """The HDF5 file, made by Flashback from the journal."""
+    temporary = output + ".new.h5"
+    done = subprocess.run([program, "merge", temporary, journal_path], check=False)
+    if done.returncode:
+        raise Usage(f"flashback merge failed; the records are in {journal_path}")
+    os.replace(temporary, output)
+
+
+class Run:
+    """A run under way: what every group of cases needs."""
+
+    def __init__(self, options, torch, peers, rules):
+        self.options, self.torch, self.peers, self.rules = options, torch, peers, rules
+        self.timer = self.ceilings = None
+        self.count = 0
+
+    def say(self, made):
+        self.count += 1
+        if not self.options.quiet:
+            time = f"{made['bwd_ms']:.3f} ms" if "bwd_ms" in made else made["reason"]
+            print(f"[{self.count}] {made['variant']} {made['problem']}: {made['status']}, {time}",
+                  file=sys.stderr, flush=True)
+
+    def refuse_all(self, benches, reason):
+        for bench in benches:
+            yield bench.finish("refused", reason)
+
+    def records(self, cases, done):
+        """Of the cases of one group that are not in the journal yet."""
+        from . import bench
+
+        benches = [bench.Bench(self.torch, peer, case, problem.parse(case.problem))
+                   for case in cases for peer in self.peers if case.key(peer.name) not in done]
+        if not benches:
+            return
+        try:
+            recipe = inputs.parse_recipe(cases[0].recipe)
+        except Refused as error:
+            yield from self.refuse_all(benches, error)
+            return
+        if self.timer is None:
+            self.timer = device.EventTimer(self.torch)
+            self.ceilings = device.ceilings(self.torch)
+        yield from bench.work(
+            self.torch, benches,
+            lambda: device.make_inputs(self.torch, benches[0].problem, recipe),
+            self.rules, self.timer, self.ceilings)
+
+
+def run(options, argv):
+    program = find_program(options.flashback)
+    with open(options.experiment, encoding="utf-8") as file:
+        text = file.read()
+    cases = grid.expand(program, options.experiment, options.set)
+    rules = grid.read_measure(text, options.set)
+    rules.rest = 20 if rules.rest is None else rules.rest
+    torch, why = import_torch()
+    peers = choose(options.variant, torch)
+    keys = [case.key(peer.name) for case in cases for peer in peers]
+    if options.dry_run:
+        print("\n".join(keys))
+        return 0
+    if torch is None:
+        raise Usage(why)
+    name = os.path.splitext(os.path.basename(options.experiment))[0]
+    output = options.output or f"{name}-peers.h5"
+    path = (output[:-3] if output.endswith(".h5") else output) + ".jsonl"
+    facts = facts_of(options, argv, torch, text, keys)
+    journal = Journal(path, facts, options.resume, options.replace)
+    work = Run(options, torch, peers, rules)
+    try:
+        for group in grid.groups(cases):
+            for made in work.records(group, journal.done):
+                journal.append(made)
+                work.say(made)
+    finally:
+        journal.close()
+    merge(program, path, output)
+    return 0
+
+
+def main(argv):
+    try:
+        return run(arguments(argv), argv)
+    except Usage as error:
+        print(f"torch_peers: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"torch_peers: {error}", file=sys.stderr)
+        return 4

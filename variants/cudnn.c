@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cudnn.c: the vendor's fused attention, as a peer in the same run. cuDNN's backend API is given the
+ * forward and the backward as operation graphs (kernels/cudnn/attention.c) and runs the engine that
+ * its heuristics put first.
+ *
+ * cudnn: one kernel after delta; dq is added into an fp32 accumulator in any order and converted
+ * at the end, so that dk and dv keep their bits and dq does not.
+ * cudnn-deterministic: dq is one matmul of dS, which lies whole in the workspace, [b, h, nq, nk] in
+ * the tensors' type: the same bits every time, for memory that grows with n^2.
+ *
+ * The workspace holds the engine's own, then delta, then the accumulator: all that a call needs
+ * beside its tensors is reported. With grouped heads the engine rounds dk and dv of every query head
+ * to the tensors' type before it sums them over the group.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flashback.h"
+#include "kernels/cudnn/plan.h"
+
+/* Row numbers pass through fp32 in the left bound of a window. */
+static const int64_t most_rows = INT64_C(1) << 24;
+
+/* ---- What is refused --------------------------------------------------------------------------- */
+
+static const char *refuse_terms(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    if (p->softcap != 0)
+        return "no softcap";
+    if (p->alibi != FB_ALIBI_NONE)
+        return "no alibi";
+    if (p->bias != FB_BIAS_NONE)
+        return "no bias";
+    if (p->dropout > 0)
+        return "no dropout";
+    if (p->sink)
+        return "no sink";
+    if (p->dlse)
+        return "no dlse";
+    if (p->qlens || p->klens)
+        return "no packed lengths (qlens, klens)";
+    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)
+        return "only fp32 accumulators";
+    if (n->ps != FB_PS_IN)
+        return "only ps=in: p and ds are rounded to the dtype";
+    if (n->delta != FB_DELTA_FP32 || n->lse != FB_LSE_FP32)
+        return "only fp32 delta and lse";
+    return NULL;
+}
+
+/* Rows without a key are refused: cuDNN makes NaN of them. */
+static const char *refuse_mask(const struct fb_problem *p)
+{
+    const bool window = p->window_left != FB_OPEN || p->window_right != FB_OPEN;
+    if (p->mask == FB_MASK_CAUSAL && p->nq > p->nk)
+        return "a causal mask needs nq <= nk: no row without a key";
+    if (window && p->nq > p->nk)
+        return "a window needs nq <= nk: no row without a key";
+    if (window && p->mask == FB_MASK_CAUSAL_TOPLEFT && p->nq != p->nk)
+        return "no window beside mask=causal-topleft where nq and nk differ";
+    return NULL;
+}
+
+static const char *refuse_shape(const struct fb_problem *p)
+{
+    if (p->dtype == FB_FP32)
+        return "only dtype=bf16 and fp16";
+    if (p->d % 8 || p->dv % 8)
+        return "d and dv must be multiples of 8";
+    if (p->b < 1 || p->nq < 1 || p->nk < 1)
+        return "b, nq and nk must be 1 or more";
+    if (p->nq > most_rows || p->nk > most_rows)
+        return "nq and nk must be 2^24 or less";
+    return refuse_mask(p);
+}
+
+static const char *refuse_version(const struct fb_cudnn_library *library, const struct fb_problem *p)
+{
+    static char reason[80];
+    const size_t version = library->version();
+    if (version < FB_CUDNN_VERSION(9, 11, 0)) {
+        snprintf(reason, sizeof reason, "cuDNN 9.11 or newer is needed, not %zu.%zu.%zu",
+                 version / 10000, version / 100 % 100, version % 100);
+        return reason;
+    }
+    if (version < FB_CUDNN_VERSION(9, 16, 0) && p->nk % 128)
+        return "nk must be a multiple of 128 for cuDNN before 9.16";
+    return NULL;
+}
+
+static const char *cudnn_why_not(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    const char *why = refuse_terms(p, n);
+    if (!why)
+        why = refuse_shape(p);
+    if (why)
+        return why;
+    const struct fb_cudnn_library *library = fb_cudnn_library(&why);
+    return library ? refuse_version(library, p) : why;
+}
+
+/* ---- From problems to plans -------------------------------------------------------------------- */
+
+static int64_t nearer(int64_t a, int64_t b)
+{
+    return a == FB_CUDNN_OPEN || (b != FB_CUDNN_OPEN && b < a) ? b : a;
+}
+
+static void set_mask(struct fb_cudnn_attention *a, const struct fb_problem *p)
+{
+    const int64_t offset = p->nk - p->nq; /* of the bottom-right diagonal */
+    a->left = p->window_left == FB_OPEN ? FB_CUDNN_OPEN : p->window_left - offset;
+    a->right = p->mask == FB_MASK_CAUSAL           ? offset
+               : p->mask == FB_MASK_CAUSAL_TOPLEFT ? 0
+                                                   : FB_CUDNN_OPEN;
+    if (p->window_right != FB_OPEN)
+        a->right = nearer(a->right, offset + p->window_right);
+    if (a->right != FB_CUDNN_OPEN && a->right >= p->nk)
+        a->right = FB_CUDNN_OPEN; /* as wide as to bound nothing */
+    if (a->left != FB_CUDNN_OPEN && a->left >= p->nq)
+        a->left = FB_CUDNN_OPEN;
+}
+
+static struct fb_cudnn_attention plain_numbers(const struct fb_problem *p, enum fb_cudnn_pass pass)
+{
+    struct fb_cudnn_attention a;
+    memset(&a, 0, sizeof a);
+    a.pass = pass;
+    a.bf16 = p->dtype == FB_BF16;
+    a.b = p->b;
+    a.h = p->h;
+    a.hk = p->hk;
+    a.nq = p->nq;
+    a.nk = p->nk;
+    a.d = p->d;
+    a.dv = p->dv;
+    a.scale = p->scale;
+    set_mask(&a, p);
+    return a;
+}
+
+/* The strides that a problem's layout stands for, before there are tensors to ask. */
+static void expected_strides(struct fb_cudnn_attention *a, const struct fb_problem *p)
+{
+    const int64_t wide = p->d > p->dv ? p->d : p->dv, packed = (p->h + 2 * p->hk) * wide;
+    for (int role = 0; role < FB_CUDNN_ROLES_GIVEN; role++) {
+        const bool key = role == FB_CUDNN_K || role == FB_CUDNN_V || role == FB_CUDNN_DK ||
+                         role == FB_CUDNN_DV;
+        const bool value = role == FB_CUDNN_V || role == FB_CUDNN_DV || role == FB_CUDNN_O ||
+                           role == FB_CUDNN_DOUT;
+        const int64_t h = key ? p->hk : p->h, n = key ? p->nk : p->nq;
+        const int64_t d = role == FB_CUDNN_LSE ? 1 : value ? p->dv : p->d;
+        const bool inside = p->layout == FB_LAYOUT_BNHD && role != FB_CUDNN_LSE;
+        int64_t *s = a->stride[role];
+        s[0] = h * n * d;
+        s[1] = inside ? d : n * d;
+        s[2] = inside ? h * d : d;
+        if (p->layout == FB_LAYOUT_PACKED_QKV && role <= FB_CUDNN_V) {
+            s[0] = n * packed;
+            s[1] = wide;
+            s[2] = packed;
+        }
+        if (p->layout == FB_LAYOUT_EXPANDED_DOUT && role == FB_CUDNN_DOUT)
+            s[0] = s[1] = s[2] = 0;
+    }
+}
+
+/* The tensors of a call, by role; delta and dq_accum lie in the workspace. */
+static void tensors_of(const struct fb_args *args,
+                       const struct fb_tensor *tensor[FB_CUDNN_ROLES_GIVEN])
+{
+    tensor[FB_CUDNN_Q] = &args->q;
+    tensor[FB_CUDNN_K] = &args->k;
+    tensor[FB_CUDNN_V] = &args->v;
+    tensor[FB_CUDNN_O] = &args->o;
+    tensor[FB_CUDNN_LSE] = &args->lse;
+    tensor[FB_CUDNN_DOUT] = &args->dout;
+    tensor[FB_CUDNN_DQ] = &args->dq;
+    tensor[FB_CUDNN_DK] = &args->dk;
+    tensor[FB_CUDNN_DV] = &args->dv;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+static size_t delta_bytes(const struct fb_problem *p)
+{
+    return aligned((size_t)(p->b * p->h * p->nq) * sizeof(float));
+}
+
+static size_t accumulator_bytes(const struct fb_problem *p, enum fb_cudnn_pass pass)
+{
+    return pass == FB_CUDNN_BACKWARD ? aligned((size_t)(p->b * p->h * p->nq * p->d) * sizeof(float))
+                                     : 0;
+}
+
+/* What the engines want; where there is none, 0: prepare then says why. */
+static size_t engine_bytes(const struct fb_problem *p, enum fb_cudnn_pass pass)
+{
+    const char *why;
+    struct fb_cudnn_attention a = plain_numbers(p, pass);
+    expected_strides(&a, p);
+    const struct fb_cudnn_plan *plan = fb_cudnn_plan_find(&a, &why);
+    return plan ? aligned(fb_cudnn_plan_workspace(plan)) : 0;
+}
+
+static enum fb_status sizes(const struct fb_problem *p, enum fb_cudnn_pass backward, size_t *saved,
+                            size_t *workspace)
+{
+    const size_t forth = engine_bytes(p, FB_CUDNN_FORWARD);
+    const size_t back =
+        engine_bytes(p, backward) + delta_bytes(p) + accumulator_bytes(p, backward);
+    *saved = 0;
+    *workspace = forth > back ? forth : back;
+    return FB_OK;
+}
+
+/* ---- Running ----------------------------------------------------------------------------------- */
+
+/* A pass of a prepared problem. */
+struct job {
+    struct fb_cudnn_attention what;
+    struct fb_cudnn_plan *plan;
+};
+
+struct state {
+    struct job forward, backward;
+};
+
+static enum fb_status find_plan(struct fb_context *ctx, struct job *job)
+{
+    const char *why;
+    job->plan = fb_cudnn_plan_find(&job->what, &why);
+    if (job->plan)
+        return FB_OK;
+    ctx->explain(ctx, "%s", why);
+    return FB_REFUSED;
+}
+
+static enum fb_status prepare(struct fb_context *ctx, const struct fb_problem *p,
+                              enum fb_cudnn_pass backward, void **out)
+{
+    struct state *state = calloc(1, sizeof *state);
+    if (!state) {
+        ctx->explain(ctx, "no memory for the state of cuDNN");
+        return FB_NO_MEMORY;
+    }
+    state->forward.what = plain_numbers(p, FB_CUDNN_FORWARD);
+    state->backward.what = plain_numbers(p, backward);
+    expected_strides(&state->forward.what, p);
+    expected_strides(&state->backward.what, p);
+    enum fb_status status = find_plan(ctx, &state->forward);
+    if (status == FB_OK)
+        status = find_plan(ctx, &state->backward);
+    if (status != FB_OK) {
+        free(state);
+        return status;
+    }
+    *out = state;
+    return FB_OK;
+}
+
+static void cudnn_release(struct fb_context *ctx, void *state)
+{
+    (void)ctx;
+    free(state); /* the plans stay for whoever asks next */
+}
+
+/* Takes the strides of this call's tensors. Others than prepare expected cost a new plan, once. */
+static enum fb_status take_strides(struct fb_context *ctx, struct job *job,
+                                   const struct fb_tensor *const tensor[FB_CUDNN_ROLES_GIVEN])
+{
+    struct fb_cudnn_attention what = job->what;
+    for (int role = 0; role < FB_CUDNN_ROLES_GIVEN; role++)
+        if (fb_cudnn_attention_uses(&what, (enum fb_cudnn_role)role))
+            memcpy(what.stride[role], tensor[role]->stride, sizeof what.stride[role]);
+    if (job->plan && !memcmp(&what, &job->what, sizeof what))
+        return FB_OK;
+    job->what = what;
+    return find_plan(ctx, job);
+}
+
+static enum fb_status run(struct fb_context *ctx, struct job *job, const struct fb_args *args)
+{
+    const struct fb_tensor *tensor[FB_CUDNN_ROLES_GIVEN];
+    const enum fb_cudnn_pass pass = (enum fb_cudnn_pass)job->what.pass;
+    void *pointer[FB_CUDNN_ROLES] = {NULL};
+    char *scratch = args->workspace;
+    tensors_of(args, tensor);
+    enum fb_status status = take_strides(ctx, job, tensor);
+    if (status != FB_OK)
+        return status;
+    for (int role = 0; role < FB_CUDNN_ROLES_GIVEN; role++)
+        pointer[role] = tensor[role]->data;
+    size_t used = aligned(fb_cudnn_plan_workspace(job->plan));
+    if (pass != FB_CUDNN_FORWARD) {
+        pointer[FB_CUDNN_DELTA] = scratch + used;
+        used += delta_bytes(args->problem);
+        pointer[FB_CUDNN_DQ_ACCUM] = scratch + used;
+        used += accumulator_bytes(args->problem, pass);
+    }
+    if (used > args->workspace_bytes) {
+        ctx->explain(ctx, "these strides need a workspace of %zu bytes, not %zu", used,
+                     args->workspace_bytes);
+        return FB_REFUSED;
+    }
+    const char *error = fb_cudnn_plan_run(job->plan, ctx->stream, pointer, scratch);
+    if (!error)
+        return FB_OK;
+    ctx->explain(ctx, "%s", error);
+    return FB_DEVICE;
+}
+
+static enum fb_status cudnn_forward(struct fb_context *ctx, void *state, const struct fb_args *args)
+{
+    return run(ctx, &((struct state *)state)->forward, args);
+}
+
+static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
+                                     const struct fb_args *args)
+{
+    return run(ctx, &((struct state *)state)->backward, args);
+}
+
+/* ---- The table --------------------------------------------------------------------------------- */
+
+#define CUDNN_VARIANT(id, pass, name_text, summary_text, bits, growth)                             \
+    static enum fb_status id##_sizes(const struct fb_problem *p, const struct fb_numerics *n,      \
+                                     size_t *saved, size_t *workspace)                             \
+    {                                                                                              \
+        (void)n;                                                                                   \
+        return sizes(p, pass, saved, workspace);                                                   \
+    }                                                                                              \
+    static enum fb_status id##_prepare(struct fb_context *ctx, const struct fb_problem *p,         \
+                                       const struct fb_numerics *n, void **state)                  \
+    {                                                                                              \
+        (void)n;                                                                                   \
+        return prepare(ctx, p, pass, state);                                                       \
+    }                                                                                              \
+    static const struct fb_variant id = {                                                          \
+        .abi_version = FB_ABI_VERSION,                                                             \
+        .struct_size = sizeof(struct fb_variant),                                                  \
+        .name = name_text,                                                                         \
+        .summary = summary_text,                                                                   \
+        .backend = "cudnn",                                                                        \
+        .properties = {.deterministic = bits, .gemms = 5, .workspace_growth = growth},             \
+        .why_not = cudnn_why_not,                                                                  \
+        .sizes = id##_sizes,                                                                       \
+        .prepare = id##_prepare,                                                                   \
+        .release = cudnn_release,                                                                  \
+        .forward = cudnn_forward,                                                                  \
+        .backward = cudnn_backward,                                                                \
+    }
+
+CUDNN_VARIANT(atomic, FB_CUDNN_BACKWARD, "cudnn", "the vendor's fused attention",
+              FB_DET_DK | FB_DET_DV, FB_GROWTH_LINEAR);
+CUDNN_VARIANT(deterministic, FB_CUDNN_BACKWARD_DETERMINISTIC, "cudnn-deterministic",
+              "the vendor's, dQ in a matmul of its own from a stored dS", FB_DET_ALL,
+              FB_GROWTH_QUADRATIC);
+
+const struct fb_variant *const fb_variants_cudnn[] = {&atomic, &deterministic, NULL};

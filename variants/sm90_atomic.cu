@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm90_atomic.cu: the Hopper backward by wgmma and the copy engine, key-major: every key tile adds
+ * its part of dQ into one fp32 accumulator by bulk reductions in the L2, in whatever order the CTAs
+ * come by (FlashAttention-3; Shah et al. 2024). The main loop is kernels/cuda/bwd_sm90.cuh, with
+ * shared-memory map, registers and barriers at its top; this file is the policy and the descriptor.
+ *
+ * Workspace: fp32 dQ, LSE in base 2 and delta, in whole query tiles. dK and dV are written once.
+ *
+ * Determinism: dK and dV have the same bits in every run, dQ has not.
+ */
+#include "config.h"
+#include "variants/sm90_key_major.h"
+
+#ifdef FB_HEAD_DIM
+
+extern "C" {
+extern const struct fb_sm90_kernels FB_SM90_NAME(atomic, FB_HEAD_DIM);
+}
+#if FB_HEAD_DIM == 64 || FB_HEAD_DIM == 128
+using table = fb_sm90_key_major_table<FB_HEAD_DIM, fb::DQ_ANY_ORDER>;
+const struct fb_sm90_kernels FB_SM90_NAME(atomic, FB_HEAD_DIM) = {
+    table::workspace, table::query_rows, table::backward};
+#else
+const struct fb_sm90_kernels FB_SM90_NAME(atomic, FB_HEAD_DIM) = {};
+#endif
+
+#else
+
+#define DECLARE(d) extern const struct fb_sm90_kernels FB_SM90_NAME(atomic, d);
+#define ENTRY(d) {d, &FB_SM90_NAME(atomic, d)},
+
+extern "C" {
+FB_FOR_EACH_HEAD_DIM(DECLARE)
+extern const struct fb_variant *const fb_variants_sm90_atomic[];
+}
+
+constexpr struct fb_sm90_size table[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
+
+using functions = fb_sm90_functions<table>;
+
+static const struct fb_variant atomic = {
+    .abi_version = FB_ABI_VERSION,
+    .struct_size = sizeof(struct fb_variant),
+    .name = "sm90-atomic",
+    .summary = "Hopper wgmma and bulk copies; fp32 dQ by reductions in the L2",
+    .backend = "sm90",
+    .properties = {.deterministic = FB_DET_DK | FB_DET_DV,
+                   .gemms = 5,
+                   .saved_growth = FB_GROWTH_NONE,
+                   .workspace_growth = FB_GROWTH_LINEAR},
+    .why_not = functions::why_not,
+    .sizes = functions::sizes,
+    .tiles = functions::tiles,
+    .prepare = NULL,
+    .release = NULL,
+    .forward = fb_sm90_forward,
+    .backward = functions::backward,
+};
+
+const struct fb_variant *const fb_variants_sm90_atomic[] = {&atomic, NULL};
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm90_forward.cu: the forward of all sm90 variants (kernels/cuda/fwd_sm90.cuh): its tile shapes by
+ * head size and mask. d = 128 takes 176 keys at a time where nothing is masked, for fewer and
+ * longer products; causal tiles waste less with 128. d = 64 is bound by the exponentials: three
+ * warpgroups of 64 rows, so that two of them can be in their softmax.
+ */
+#include "kernels/cuda/fwd_sm90_launch.cuh"
+#include "variants/sm90_common.h"
+
+namespace {
+
+template <class T, int D, bool CAUSAL>
+cudaError_t enqueue(const fb::sm90_call &call)
+{
+    using config = fb::fwd_sm90_config<T, D, 128, D == 64 ? 3 : 2, CAUSAL>;
+    return fb::fwd_sm90_enqueue<config>(call, !CAUSAL || call.k.row <= (D == 64 ? 4096 : 1024));
+}
+
+template <class T, int D>
+cudaError_t by_mask(const struct fb_problem *p, const fb::sm90_call &call)
+{
+    return fb_sm90_is_causal(p) ? enqueue<T, D, true>(call) : enqueue<T, D, false>(call);
+}
+
+} // namespace
+
+cudaError_t fb_sm90_forward_enqueue(const struct fb_problem *p, const fb::sm90_call &call)
+{
+    if (p->dtype == FB_BF16)
+        return p->d == 64 ? by_mask<__nv_bfloat16, 64>(p, call)
+                          : by_mask<__nv_bfloat16, 128>(p, call);
+    return p->d == 64 ? by_mask<__half, 64>(p, call) : by_mask<__half, 128>(p, call);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm90_ordered.cu: the sm90-atomic backward with the additions into dQ in a fixed order: a counter
+ * a query tile and half tells whose turn it is (FlashAttention-3, deterministic mode). Full masks:
+ * key tiles from the first on. Causal: from the diagonal down, the key tiles launched last first,
+ * so that the first, diagonal query tile of a CTA never waits. A CTA waits only on CTAs with a
+ * lower block number, which are resident or done when it starts. The main loop is
+ * kernels/cuda/bwd_sm90.cuh.
+ *
+ * Workspace: as sm90-atomic, and two counters a query tile.
+ *
+ * Determinism: all three gradients have the same bits in every run.
+ */
+#include "config.h"
+#include "variants/sm90_key_major.h"
+
+#ifdef FB_HEAD_DIM
+
+extern "C" {
+extern const struct fb_sm90_kernels FB_SM90_NAME(ordered, FB_HEAD_DIM);
+}
+#if FB_HEAD_DIM == 64 || FB_HEAD_DIM == 128
+using table = fb_sm90_key_major_table<FB_HEAD_DIM, fb::DQ_ORDERED>;
+const struct fb_sm90_kernels FB_SM90_NAME(ordered, FB_HEAD_DIM) = {
+    table::workspace, table::query_rows, table::backward};
+#else
+const struct fb_sm90_kernels FB_SM90_NAME(ordered, FB_HEAD_DIM) = {};
+#endif
+
+#else
+
+#define DECLARE(d) extern const struct fb_sm90_kernels FB_SM90_NAME(ordered, d);
+#define ENTRY(d) {d, &FB_SM90_NAME(ordered, d)},
+
+extern "C" {
+FB_FOR_EACH_HEAD_DIM(DECLARE)
+extern const struct fb_variant *const fb_variants_sm90_ordered[];
+}
+
+constexpr struct fb_sm90_size table[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
+
+using functions = fb_sm90_functions<table>;
+
+static const struct fb_variant ordered = {
+    .abi_version = FB_ABI_VERSION,
+    .struct_size = sizeof(struct fb_variant),
+    .name = "sm90-ordered",
+    .summary = "Hopper wgmma and bulk copies; fp32 dQ added in a fixed order",
+    .backend = "sm90",
+    .properties = {.deterministic = FB_DET_ALL,
+                   .gemms = 5,
+                   .saved_growth = FB_GROWTH_NONE,
+                   .workspace_growth = FB_GROWTH_LINEAR},
+    .why_not = functions::why_not,
+    .sizes = functions::sizes,
+    .tiles = functions::tiles,
+    .prepare = NULL,
+    .release = NULL,
+    .forward = fb_sm90_forward,
+    .backward = functions::backward,
+};
+
+const struct fb_variant *const fb_variants_sm90_ordered[] = {&ordered, NULL};
+
+#endif
