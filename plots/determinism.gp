@@ -25,10 +25,9 @@ low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
-array SHADE[3]
+array SHADE[2]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
-SHADE[3] = COLOR[2]
 
 ANY_CUT = 0
 stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput

@@ -15,7 +15,7 @@ ini tiny '[grid]' 'variant = cpu-split cpu-naive' 'n = 16 32' 'd = 16' 'dtype = 
     '[measure]' 'what = speed error' 'max_samples = 6' 'max_seconds = 0.2'
 
 # ---- Sizes
-long="n=500000000,d=256,h=2,causal"
+long="n=2000000000,d=256,h=2,causal"
 expect 3 "cpu-split' refused every case" "a problem of petabytes is refused" \
     timeout 20 "$flashback" check -v cpu-split -p "$long"
 expect 3 "cpu-split' refused every case" "as many bytes in sequences" \

@@ -18,8 +18,7 @@
 #include "measure/stats.h"
 #include "measure/timer.h"
 
-/* Four GEMMs a call, so that caches that a flush emptied weigh no more on it than on a variant. */
-enum { GEMM_SIZE = 1024, GEMMS = 4, REPEATS = 9 };
+enum { GEMM_SIZE = 1024, REPEATS = 9 };
 
 #ifdef HAVE_CBLAS
 /* Threads the BLAS uses from now on; gives how many it used before. Only OpenBLAS can be told; any
@@ -59,8 +58,7 @@ enum fb_status fb_gemm_probe_call(void *probe)
 {
     const struct fb_gemm_probe *p = probe;
     int before = set_blas_threads(p->threads);
-    for (int i = 0; i < GEMMS; i++)
-        call_gemm(p->matrices);
+    call_gemm(p->matrices);
     set_blas_threads(before);
     return FB_OK;
 }
@@ -86,7 +84,7 @@ void fb_gemm_probe_close(struct fb_gemm_probe *probe)
 
 double fb_gemm_probe_gflops(double seconds)
 {
-    return 2e-9 * GEMMS * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
+    return 2e-9 * GEMM_SIZE * GEMM_SIZE * GEMM_SIZE / seconds;
 }
 
 static enum fb_status measure_gemm(struct fb_ceilings *ceilings, int threads)

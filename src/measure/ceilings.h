@@ -11,7 +11,7 @@
 #include "flashback.h"
 
 struct fb_ceilings {
-    double gemm_gflops; /* four of sgemm 1024 x 1024 x 1024, median of nine; NaN: no BLAS */
+    double gemm_gflops; /* sgemm 1024 x 1024 x 1024, median of nine; NaN without a BLAS */
     double gemm_best;   /* the best of them: nothing that multiplies as much can take less time */
     double copy_gbytes; /* bytes read and written a second, 1e9; best of nine */
     int threads;

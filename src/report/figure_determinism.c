@@ -36,16 +36,6 @@ static bool same_shape(const struct fb_record *a, const struct fb_record *b)
     return a->nq == b->nq && a->nk == b->nk && a->b == b->b && a->h == b->h && a->hk == b->hk;
 }
 
-enum series { REPEATS, DIFFERS, LUCKY };
-
-/* Equal bits mean more where the variant promises them: sums in any order may agree by chance. */
-static enum series series_of(const struct fb_record *r)
-{
-    if (r->det_equal < r->det_runs)
-        return DIFFERS;
-    return strcmp(fb_text(r->det_claim), "dq+dk+dv") ? LUCKY : REPEATS;
-}
-
 static void add_record(struct fb_figure_data *data, const struct fb_record *r, const char *panel,
                        size_t position)
 {
@@ -58,7 +48,7 @@ static void add_record(struct fb_figure_data *data, const struct fb_record *r, c
              (long long)r->det_runs, repeats && *fb_text(r->det_level) ? ", " : "",
              repeats ? fb_text(r->det_level) : "");
     struct fb_point point = {.panel = fb_chart_panel(&data->chart, title),
-                             .series = series_of(r),
+                             .series = repeats ? 0 : 1,
                              .x = (double)position,
                              .y = r->bwd_tflops,
                              .low = r->bwd_flops / r->bwd_ms_hi * 1e-9,
@@ -76,7 +66,6 @@ void fb_pick_determinism(struct fb_figure_data *data)
     data->chart.categorical = true;
     fb_chart_series(&data->chart, "the same bits in every run");
     fb_chart_series(&data->chart, "bits differ from run to run");
-    fb_chart_series(&data->chart, "no run differed, but none is ruled out");
     fb_figure_panels(&panels, data, usable);
     for (size_t p = 0; p < panels.count; p++) {
         const struct fb_record *like = longest(data, panels.names[p]);

@@ -17,10 +17,12 @@
 #ifndef FB_VERIFY_JUDGE_H
 #define FB_VERIFY_JUDGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "flashback.h"
 #include "verify/metrics.h"
+#include "verify/mutants.h"
 
 enum fb_verdict {
     FB_VERDICT_ABSENT,        /* the tensor was not handed over, or the problem has none */
@@ -51,6 +53,9 @@ struct fb_judge_options {
     const uint8_t *keep; /* [b, h, nq, nk] dropout mask, 1 is kept; NULL: Philox from the problem's
                             seed and offset, as documented in reference/philox.h */
     uint64_t seed;       /* of the random rows of the sampled mode */
+    bool exact; /* the data leave nothing to round: dq, dk and dv under standard numerics must be the
+                   reference's bit for bit (exact.h). Not in the sampled mode. */
+    enum fb_judge_mutant mutant; /* FB_MUTANT_NONE; others are for the self-test, whole mode only */
 };
 
 struct fb_judgement {
