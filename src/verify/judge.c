@@ -21,6 +21,8 @@
 #include "core/log.h"
 #include "core/numerics.h"
 #include "core/status.h"
+#include "verify/exact.h"
+#include "verify/explain.h"
 #include "verify/model.h"
 #include "verify/sample.h"
 #include "verify/whole.h"
@@ -28,7 +30,8 @@
 struct fb_judge {
     struct fb_ref_inputs inputs;
     struct fb_args args;
-    bool sampled;
+    bool sampled, exact;
+    enum fb_judge_mutant mutant; /* how the judge is blinded, in its own test */
     struct fb_sample sample;
     struct fb_ref_tensors values;
     struct fb_ref_tensors forward; /* complete o and lse of the sampled mode, when asked for */
@@ -42,18 +45,6 @@ struct fb_judge {
 
 /* ---- Names ------------------------------------------------------------------------------------
  */
-
-const char *fb_verdict_name(enum fb_verdict verdict)
-{
-    static const char *const names[] = {"absent", "pass", "fail", "not-checkable"};
-    return (size_t)verdict < sizeof names / sizeof *names ? names[verdict] : "unknown";
-}
-
-const char *fb_judged_name(enum fb_judged which)
-{
-    static const char *const names[] = {"o", "lse", "dq", "dk", "dv", "dbias", "dsink"};
-    return (size_t)which < FB_JUDGED_COUNT ? names[which] : "unknown";
-}
 
 const char *fb_judge_coverage(const struct fb_judge *judge)
 {
@@ -128,8 +119,11 @@ enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs
     judge->args = *inputs;
     fb_ref_inputs_from_args(&judge->inputs, inputs);
     judge->inputs.keep = options->keep;
+    judge->mutant = options->mutant;
+    judge->exact = options->exact;
     judge->sampled = options->mode == FB_JUDGE_SAMPLED ||
                      (options->mode == FB_JUDGE_AUTO && fb_sample_wanted(inputs->problem));
+    judge->sampled = judge->sampled && !options->mutant;
     if (judge->sampled) {
         FB_TRY_OUT(fb_sample_rows(&judge->sample, inputs, options->seed));
         judge->rows = (struct fb_ref_rows){judge->sample.q, judge->sample.k, judge->sample.q_count,
@@ -255,11 +249,12 @@ static enum fb_status noise_of(struct fb_judge *judge, const struct fb_model *mo
     return FB_OK;
 }
 
-/* rho is how uncertain fp32 arithmetic leaves p: that of the standard numerics. */
+/* rho is how uncertain fp32 arithmetic leaves p: that of the standard numerics. Where it leaves the
+ * exponent uncertain by more than exp can take, a correct kernel may overflow; no NaN passes. */
 static enum fb_verdict verdict_of(double rho, const struct fb_metrics *m, enum fb_judged which)
 {
     if (m->nonfinite > 0)
-        return FB_VERDICT_FAIL;
+        return rho <= FB_BOUND_RHO_OVERFLOW ? FB_VERDICT_FAIL : FB_VERDICT_NOT_CHECKABLE;
     if (which != FB_JUDGED_LSE && !(rho <= FB_BOUND_RHO_MAX))
         return FB_VERDICT_NOT_CHECKABLE;
     bool noisy = m->noise_ratio > FB_BOUND_NOISE;
@@ -271,6 +266,7 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
                                    enum fb_verdict *verdict)
 {
     enum fb_status status = FB_OK;
+    struct fb_tensor seen = {0};
     double *row_errors = malloc((size_t)(s->count + 1) * sizeof *row_errors);
     double *allowed = fb_model_allowed(model, &judge->values, s->which, s->count * s->width,
                                        s->tensor->dtype != FB_FP32);
@@ -278,8 +274,11 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
         status = fb_fail(FB_NO_MEMORY, "no memory to judge %s", fb_judged_name(s->which));
         goto out;
     }
-    const struct fb_metrics_input input = {.tensor = s->tensor,
-                                           .reference = fb_judged_array(&judge->values, s->which),
+    const double *reference = fb_judged_array(&judge->values, s->which);
+    if (judge->mutant)
+        FB_TRY_OUT(fb_mutant_see(judge->mutant, s->tensor, reference, &seen));
+    const struct fb_metrics_input input = {.tensor = judge->mutant ? &seen : s->tensor,
+                                           .reference = reference,
                                            .allowed = allowed,
                                            .rows = s->rows,
                                            .count = s->count,
@@ -291,6 +290,7 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
         noise_of(judge, model, s, row_errors, metrics->bound_ratio <= 1, &metrics->noise_ratio));
     *verdict = verdict_of(judge->models->spread.rho, metrics, s->which);
 out:
+    free(seen.data);
     free(allowed);
     free(row_errors);
     return status;
@@ -306,42 +306,24 @@ static enum fb_verdict worse(enum fb_verdict a, enum fb_verdict b)
     return weight[a] >= weight[b] ? a : b;
 }
 
-static void explain(double rho, enum fb_judged which, struct fb_judgement *j)
+/* Bit for bit, where the data allow to ask for it. */
+static void certify(const struct fb_judge *judge, const struct subject *s, struct fb_judgement *j)
 {
-    const struct fb_metrics *m = &j->metrics[which];
-    char at[96];
-    snprintf(at, sizeof at, "[%lld,%lld,%lld,%lld]", (long long)m->worst[0], (long long)m->worst[1],
-             (long long)m->worst[2], (long long)m->worst[3]);
-    if (j->declared[which] == FB_VERDICT_NOT_CHECKABLE)
+    struct fb_mismatch m;
+    const int64_t *at = m.first;
+    if (!judge->exact || judge->sampled || s->which < FB_JUDGED_DQ || s->which > FB_JUDGED_DV)
+        return;
+    fb_exact_compare(s->tensor, fb_judged_array(&judge->values, s->which), &m);
+    if (!m.count)
+        return;
+    j->declared[s->which] = j->standard[s->which] = FB_VERDICT_FAIL;
+    if (!j->reason[0])
         snprintf(j->reason, sizeof j->reason,
-                 "%s: scores so large that fp32 leaves p uncertain by %.2g: no verdict",
-                 fb_judged_name(which), rho);
-    else if (m->nonfinite > 0)
-        snprintf(j->reason, sizeof j->reason, "%s: %lld non-finite values, at %s: %g for %g",
-                 fb_judged_name(which), (long long)m->nonfinite, at, m->worst_got, m->worst_want);
-    else if (!(m->bound_ratio <= 1))
-        snprintf(j->reason, sizeof j->reason, "%s: %.3g times the bound at %s: %.9g for %.9g",
-                 fb_judged_name(which), m->bound_ratio, at, m->worst_got, m->worst_want);
-    else
-        snprintf(j->reason, sizeof j->reason,
-                 "%s: errors are %.3g times those of the declared roundings (at most %g), relative "
-                 "L2 %.2g",
-                 fb_judged_name(which), m->noise_ratio, FB_BOUND_NOISE, m->rel_l2);
-}
-
-/* A declared rounding that leaves no error behind did not happen. Compensated bf16 sums are left
- * out: whether the compensation is added to the result is the variant's business. */
-static void suspect(const struct fb_numerics *declared, enum fb_judged which,
-                    struct fb_judgement *j)
-{
-    enum fb_acc acc = which == FB_JUDGED_DQ ? declared->dq : declared->dkv;
-    bool rounds = acc == FB_ACC_BF16 || acc == FB_ACC_BF16_STOCHASTIC ||
-                  acc == FB_ACC_BF16_TRUNCATE || acc == FB_ACC_FP16;
-    bool gradient = which == FB_JUDGED_DQ || which == FB_JUDGED_DK || which == FB_JUDGED_DV;
-    if (rounds && gradient && j->metrics[which].noise_ratio < FB_BOUND_SILENCE && !j->remark[0])
-        snprintf(j->remark, sizeof j->remark,
-                 "%s: errors are %.2g times those of the declared accumulator: is it what it says?",
-                 fb_judged_name(which), j->metrics[which].noise_ratio);
+                 "%s: %lld of %lld elements are not exact on dyadic data, first at "
+                 "[%lld,%lld,%lld,%lld]: %.9g for %.9g",
+                 fb_judged_name(s->which), (long long)m.count, (long long)m.elements,
+                 (long long)at[0], (long long)at[1], (long long)at[2], (long long)at[3], m.got,
+                 m.want);
 }
 
 /* The rows outside the sample: a gross error fails the tensor whatever was declared. */
@@ -379,11 +361,13 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics
         if (model != standard)
             FB_TRY(judge_tensor(judge, standard, &s, &ignored, &j->standard[which]));
         FB_TRY(judge_whole(judge, &s, j));
-        suspect(declared, which, j);
+        if (model == standard)
+            certify(judge, &s, j);
+        fb_judge_suspect(declared, which, j);
         j->verdict = worse(j->verdict, j->declared[which]);
         j->verdict_standard = worse(j->verdict_standard, j->standard[which]);
         if (j->declared[which] != FB_VERDICT_PASS && !j->reason[0])
-            explain(standard->spread.rho, which, j);
+            fb_judge_explain(standard->spread.rho, which, j);
     }
     return FB_OK;
 }

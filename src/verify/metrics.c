@@ -6,6 +6,7 @@
 #include "verify/metrics.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/half.h"
 
@@ -88,22 +89,39 @@ static void add_element(const struct fb_metrics_input *in, struct fb_metrics *m,
     sums->product += got * want;
 }
 
+/* Column of the first NaN or infinity of a row, and how many there are; -1 where there is none. */
+static int64_t row_nonfinite(const struct fb_tensor *t, bool lse, int64_t at[4], int64_t *count)
+{
+    int64_t first = -1;
+    for (at[3] = 0; at[3] < t->shape[3]; at[3]++) {
+        double got = element(t, at);
+        if (isfinite(got) || (lse && got == -INFINITY))
+            continue;
+        first = first < 0 ? at[3] : first;
+        ++*count;
+    }
+    return first;
+}
+
 /* NaN and infinities of the whole tensor. Compared rows that are right about theirs are taken off
  * again by the caller; an lse of -inf outside them is a row without keys. */
 static int64_t count_nonfinite(const struct fb_tensor *t, bool lse, int64_t first[4])
 {
-    int64_t count = 0, at[4];
-    for (at[0] = 0; at[0] < t->shape[0]; at[0]++)
-        for (at[1] = 0; at[1] < t->shape[1]; at[1]++)
-            for (at[2] = 0; at[2] < t->shape[2]; at[2]++)
-                for (at[3] = 0; at[3] < t->shape[3]; at[3]++) {
-                    double got = element(t, at);
-                    if (isfinite(got) || (lse && got == -INFINITY))
-                        continue;
-                    if (count++ == 0)
-                        for (int axis = 0; axis < 4; axis++)
-                            first[axis] = at[axis];
-                }
+    const int64_t rows = t->shape[0] * t->shape[1] * t->shape[2];
+    int64_t count = 0, row = rows, at[4];
+#pragma omp parallel for reduction(+ : count) reduction(min : row) if (rows > 4096)
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t here[4];
+        index_of_row(t, r, here);
+        if (row_nonfinite(t, lse, here, &count) >= 0 && r < row)
+            row = r;
+    }
+    if (row == rows)
+        return 0;
+    int64_t ignored = 0;
+    index_of_row(t, row, at);
+    at[3] = row_nonfinite(t, lse, at, &ignored);
+    memcpy(first, at, sizeof at);
     return count;
 }
 
