@@ -291,7 +291,7 @@ static void test_interrupt(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "worker"))
-        return fb_worker_serve() == FB_OK ? 0 : 1;
+        return fb_worker_serve(NULL, 0, false) == FB_OK ? 0 : 1;
     test_all(false);
     test_all(true);
     test_interrupt();

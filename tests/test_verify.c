@@ -168,8 +168,11 @@ static void test_determinism(void)
     t.shape[3] = 2;
     tap_ok(fb_determinism_add(&d, &t) == FB_USAGE, "another shape is refused");
     fb_status_clear();
-    tap_ok(!fb_determinism_meaningful(4096, 16) && !fb_determinism_meaningful(2000000, 2) &&
-               fb_determinism_meaningful(2000000, 3),
+    tap_ok(!fb_determinism_meaningful(FB_BF16, 20000, 16) &&
+               !fb_determinism_meaningful(FB_BF16, 2000000, 2) &&
+               fb_determinism_meaningful(FB_BF16, 2000000, 3) &&
+               fb_determinism_meaningful(FB_FP32, 20000, 3) &&
+               !fb_determinism_meaningful(FB_FP32, 2000, 3),
            "small cases prove little");
     fb_determinism_free(&d);
     free(t.data);

@@ -18,6 +18,9 @@ enum {
     FB_EXIT_IO = 4       /* input or output, a held lock */
 };
 
+/* --plugin may be given so often. */
+enum { FB_PLUGINS = 64 };
+
 enum fb_status fb_cmd_list(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status);

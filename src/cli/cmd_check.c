@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "core/numbers.h"
 #include "run/check.h"
+#include "run/self_test.h"
 
 static const char usage[] =
     "Usage: flashback check [EXPERIMENT] [OPTION]...\n"
@@ -18,9 +19,16 @@ static const char usage[] =
     "  -n, --numerics TEXT   declared numerics of the problems, as dkv=bf16,dq=fp32\n"
     "  -r, --recipe TEXT     how their inputs are made, as randn@1\n"
     "  -s, --set KEY=VALUE   over the experiment's value; may be repeated\n"
+    "      --plugin FILE     a shared object with variants of your own; without -v they alone are\n"
+    "                        judged; may be repeated\n"
     "      --golden FILE     every group of a file of exact gradients; the reference is judged\n"
     "                        on it too\n"
-    "      --runs R          backward calls of the determinism test (10; default set: 3)\n"
+    "      --runs R          backward calls of the determinism test (10; 3 of the default set's long\n"
+    "                        problems; 2 with --long)\n"
+    "      --long            the default set and a pairwise covering array of sizes, masks, terms,\n"
+    "                        layouts, types and data: half an hour on two cores\n"
+    "      --self-test       the negative controls: kernels that make a classic mistake, and the\n"
+    "                        judge itself; takes no other option but --quiet\n"
     "      --json FILE       all rows, machine and build as JSON\n"
     "  -q, --quiet           no remarks on stderr\n"
     "      --help            this text\n\n"
@@ -32,12 +40,12 @@ static const char usage[] =
 
 enum { LIST = 64 };
 
-enum { OPTION_GOLDEN = 256, OPTION_RUNS, OPTION_JSON, OPTION_HELP };
+enum { OPTION_GOLDEN = 256, OPTION_RUNS, OPTION_JSON, OPTION_SELF_TEST, OPTION_PLUGIN, OPTION_LONG, OPTION_HELP };
 
 struct arguments {
     struct fb_check_options check;
-    const char *problems[LIST], *variants[LIST], *settings[LIST];
-    bool help;
+    const char *problems[LIST], *variants[LIST], *settings[LIST], *plugins[FB_PLUGINS];
+    bool help, self_test;
 };
 
 static enum fb_status add(const char **list, size_t *count, const char *value)
@@ -83,12 +91,30 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
         return FB_OK;
     case OPTION_RUNS:
         return parse_runs(&a->check.runs, optarg);
+    case OPTION_PLUGIN:
+        return add(a->plugins, &a->check.plugin_count, optarg);
+    case OPTION_LONG:
+        a->check.is_long = true;
+        return FB_OK;
+    case OPTION_SELF_TEST:
+        a->self_test = true;
+        return FB_OK;
     case OPTION_HELP:
         a->help = true;
         return FB_OK;
     default:
         return fb_cli_bad_option(option, argv);
     }
+}
+
+static enum fb_status run_self_test(const struct arguments *a, const char *experiment,
+                                    int *exit_status)
+{
+    const struct fb_check_options *o = &a->check;
+    if (experiment || o->problem_count || o->variant_count || o->setting_count || o->golden ||
+        o->plugin_count || o->json || o->recipe || *o->numerics || o->runs || o->is_long)
+        return fb_fail(FB_USAGE, "check: --self-test chooses its own cases; only --quiet goes with it");
+    return fb_self_test(o->quiet, exit_status);
 }
 
 enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status)
@@ -101,6 +127,9 @@ enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status)
                                             {"golden", required_argument, NULL, OPTION_GOLDEN},
                                             {"runs", required_argument, NULL, OPTION_RUNS},
                                             {"json", required_argument, NULL, OPTION_JSON},
+                                            {"long", no_argument, NULL, OPTION_LONG},
+                                            {"plugin", required_argument, NULL, OPTION_PLUGIN},
+                                            {"self-test", no_argument, NULL, OPTION_SELF_TEST},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"help", no_argument, NULL, OPTION_HELP},
                                             {0}};
@@ -109,12 +138,15 @@ enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status)
     a.check.problems = a.problems;
     a.check.variants = a.variants;
     a.check.settings = a.settings;
+    a.check.plugins = a.plugins;
     while ((option = getopt_long(argc, argv, ":p:v:n:r:s:q", options, NULL)) != -1)
         FB_TRY(take_option(&a, option, argv));
     if (a.help)
         return fputs(usage, stdout), FB_OK;
     if (argc - optind > 1)
         return fb_fail(FB_USAGE, "check: unexpected argument '%s'", argv[optind + 1]);
+    if (a.self_test)
+        return run_self_test(&a, argv[optind], exit_status);
     a.check.experiment = argv[optind];
     return fb_check_cases(&a.check, exit_status);
 }

@@ -17,6 +17,8 @@ static const char usage[] =
     "                        its journal lies beside it with the ending .jsonl\n"
     "  -v, --variant NAME    only this variant of the grid; may be repeated\n"
     "  -s, --set KEY=VALUE   over the file's value, in [measure] or in every grid; repeatable\n"
+    "      --plugin FILE     a shared object with variants of your own; name them with\n"
+    "                        --set variant=\"mine cpu-split\"; may be repeated\n"
     "      --resume          go on with what FILE holds already\n"
     "      --replace         start over, whatever FILE holds\n"
     "      --shard I/N       the I-th of N parts of the grid, to be joined by 'merge'\n"
@@ -26,11 +28,11 @@ static const char usage[] =
 
 enum { LIST = 64 };
 
-enum { OPTION_RESUME = 256, OPTION_REPLACE, OPTION_SHARD, OPTION_DRY, OPTION_HELP };
+enum { OPTION_RESUME = 256, OPTION_REPLACE, OPTION_SHARD, OPTION_DRY, OPTION_PLUGIN, OPTION_HELP };
 
 struct arguments {
     struct fb_run_options run;
-    const char *variants[LIST], *settings[LIST];
+    const char *variants[LIST], *settings[LIST], *plugins[FB_PLUGINS];
     bool help;
 };
 
@@ -71,6 +73,8 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
     case 'q':
         a->run.quiet = true;
         return FB_OK;
+    case OPTION_PLUGIN:
+        return add(a->plugins, &a->run.plugin_count, optarg);
     case OPTION_RESUME:
         a->run.resume = true;
         return FB_OK;
@@ -95,6 +99,7 @@ enum fb_status fb_cmd_run(int argc, char **argv, int *exit_status)
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"variant", required_argument, NULL, 'v'},
                                             {"set", required_argument, NULL, 's'},
+                                            {"plugin", required_argument, NULL, OPTION_PLUGIN},
                                             {"resume", no_argument, NULL, OPTION_RESUME},
                                             {"replace", no_argument, NULL, OPTION_REPLACE},
                                             {"shard", required_argument, NULL, OPTION_SHARD},
@@ -106,6 +111,7 @@ enum fb_status fb_cmd_run(int argc, char **argv, int *exit_status)
     int option;
     a.run.variants = a.variants;
     a.run.settings = a.settings;
+    a.run.plugins = a.plugins;
     while ((option = getopt_long(argc, argv, ":o:v:s:q", options, NULL)) != -1)
         FB_TRY(take_option(&a, option, argv));
     if (a.help)

@@ -3,13 +3,24 @@
  * cmd_worker.c: the hidden `flashback worker`, the process that calls variants. See
  * run/protocol.h.
  */
+#include <string.h>
+
 #include "cli/cli.h"
 #include "run/worker.h"
 
 enum fb_status fb_cmd_worker(int argc, char **argv, int *exit_status)
 {
+    const char *plugins[FB_PLUGINS];
+    size_t count = 0;
+    bool tell = false;
     (void)exit_status;
-    if (argc > 1)
-        return fb_fail(FB_USAGE, "worker: unexpected argument '%s'", argv[1]);
-    return fb_worker_serve();
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--plugin") && i + 1 < argc && count < FB_PLUGINS)
+            plugins[count++] = argv[++i];
+        else if (!strcmp(argv[i], "--tell"))
+            tell = true;
+        else
+            return fb_fail(FB_USAGE, "worker: unexpected argument '%s'", argv[i]);
+    }
+    return fb_worker_serve(plugins, count, tell);
 }

@@ -1,15 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/status.h"
+
+/* Tables of plug-ins, as they were added. The array is never freed: it lives as long as they do. */
+static const struct fb_variant *const **added;
+static size_t added_count;
+
+static const struct fb_variant *at_in(const struct fb_variant *const *table, int *index)
+{
+    for (int i = 0; table[i]; i++)
+        if ((*index)-- == 0)
+            return table[i];
+    return NULL;
+}
 
 const struct fb_variant *fb_registry_at(int index)
 {
-    for (int t = 0; fb_registry_tables[t]; t++)
-        for (int i = 0; fb_registry_tables[t][i]; i++)
-            if (index-- == 0)
-                return fb_registry_tables[t][i];
-    return NULL;
+    const struct fb_variant *variant = NULL;
+    for (int t = 0; !variant && fb_registry_tables[t]; t++)
+        variant = at_in(fb_registry_tables[t], &index);
+    for (size_t t = 0; !variant && t < added_count; t++)
+        variant = at_in(added[t], &index);
+    return variant;
 }
 
 const struct fb_variant *fb_registry_find(const char *name)
@@ -19,6 +35,25 @@ const struct fb_variant *fb_registry_find(const char *name)
         if (!strcmp(variant->name, name))
             return variant;
     return NULL;
+}
+
+enum fb_status fb_registry_add(const struct fb_variant *const *table)
+{
+    const struct fb_variant *const **grown = realloc(added, (added_count + 1) * sizeof *grown);
+    if (!grown)
+        return fb_fail(FB_NO_MEMORY, "no memory for a table of variants");
+    added = grown;
+    added[added_count++] = table;
+    return FB_OK;
+}
+
+int fb_variant_is_plugin(const struct fb_variant *variant)
+{
+    for (size_t t = 0; t < added_count; t++)
+        for (int i = 0; added[t][i]; i++)
+            if (added[t][i] == variant)
+                return 1;
+    return 0;
 }
 
 int fb_variant_is_trap(const struct fb_variant *variant)

@@ -261,6 +261,20 @@ static double dyadic(struct fb_draw *e)
     }
 }
 
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+/* Every dk and dv that this query does not see, and every other dq, is exactly zero. */
+static double one_row(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_DOUT && e->row != (int64_t)param(e, 0) ? 0 : noise(e);
+}
+
+/* Every dq that does not see this key is exactly zero. */
+static double one_key(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_K && e->row != (int64_t)param(e, 0) ? 0 : noise(e);
+}
+
 /* ---- The table ------------------------------------------------------------------------------- */
 
 const struct fb_distribution fb_distributions[] = {
@@ -341,6 +355,16 @@ const struct fb_distribution fb_distributions[] = {
      {{NULL, 0, 0, 0}},
      dyadic,
      zero},
+    {"one-row", "dout is zero but in query row `row`", {{"row", 0, 0, 1e9}}, one_row, zero},
+    {"one-key", "k is zero but in key row `key`", {{"key", 0, 0, 1e9}}, one_key, NULL},
 };
 
 const int fb_distribution_count = sizeof fb_distributions / sizeof *fb_distributions;
+
+bool fb_inputs_exact(const struct fb_recipe *recipe, const struct fb_problem *p)
+{
+    int exponent;
+    bool terms = p->softcap != 0 || p->alibi || p->bias || p->dropout > 0 || p->sink;
+    return fb_distributions[recipe->dist].value == dyadic && p->dtype != FB_FP32 && !terms &&
+           p->d % 2 == 0 && fabs(frexp(p->scale, &exponent)) == 0.5;
+}

@@ -66,6 +66,11 @@ void fb_input_fill(const struct fb_recipe *recipe, const struct fb_problem *prob
 void fb_inputs_fill(const struct fb_recipe *recipe, const struct fb_problem *problem,
                     const struct fb_args *args);
 
+/* Do the gradients of this problem on these inputs come out bit for bit under standard numerics?
+ * The recipe is dyadic, the scale a power of two, the tensors narrow (so that p and ds are rounded
+ * to what they ought to be) and nothing else enters the scores. */
+bool fb_inputs_exact(const struct fb_recipe *recipe, const struct fb_problem *problem);
+
 /* value rounded to what bf16 and fp16 both hold; beyond 65280 it is clamped. */
 double fb_input_round(double value);
 

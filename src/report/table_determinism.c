@@ -47,6 +47,17 @@ static void put_claim(struct fb_sheet *sheet, const struct fb_record *r)
     fb_sheet_text(sheet, "%s%s", *claim ? claim : "-", broken ? "!" : "");
 }
 
+/* Equal bits where a control showed none that differ prove little. */
+static void put_level(struct fb_sheet *sheet, const struct fb_record *r)
+{
+    const char *level = fb_text(r->det_level), *control = fb_text(r->det_control);
+    bool weak = *level && strcmp(level, "none") != 0 && *control && strcmp(control, "varied") != 0;
+    if (weak)
+        fb_sheet_note(sheet, "* no variation observed in a control that adds in any order, or too "
+                             "small to expect any");
+    fb_sheet_text(sheet, "%s%s", *level ? level : "-", weak ? "*" : "");
+}
+
 static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
                     const struct fb_record *r)
 {
@@ -60,7 +71,8 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
     fb_sheet_text(sheet, "%s", yes_no(r->tensor.dk.deterministic));
     fb_sheet_text(sheet, "%s", yes_no(r->tensor.dv.deterministic));
     put_claim(sheet, r);
-    fb_sheet_text(sheet, "%s", *fb_text(r->det_level) ? r->det_level : "-");
+    put_level(sheet, r);
+    fb_sheet_text(sheet, "%s", yes_no(r->batch_invariant));
     fb_sheet_four(sheet, r->bwd_ms);
     fb_sheet_real(sheet, "%+.0f%%", 100 * (r->bwd_ms / free_ms(group) - 1));
     fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_text(r->status));
@@ -77,6 +89,7 @@ void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grou
     fb_sheet_column(sheet, "<dv");
     fb_sheet_column(sheet, "<claim");
     fb_sheet_column(sheet, "<level");
+    fb_sheet_column(sheet, "<batch");
     fb_sheet_column(sheet, "ms");
     fb_sheet_column(sheet, "price");
     fb_sheet_column(sheet, "<");
@@ -88,6 +101,6 @@ void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grou
     }
     if (sheet->row_count)
         fb_sheet_note(sheet, "price: time against the fastest variant that does not claim all "
-                             "three; level D1: the same launch on the "
-                             "same machine");
+                             "three; level D1: the same call, D2: under another load, D4: with "
+                             "fewer threads; batch: an item's bits do not depend on the others");
 }

@@ -13,6 +13,15 @@
 #include "run/worker.h"
 #include "verify/judge.h"
 
+/* What the positive control of the determinism test showed on the inputs of a group. */
+enum fb_control {
+    FB_CONTROL_UNKNOWN,  /* not asked for yet */
+    FB_CONTROL_VARIED,   /* its bits changed: equal bits mean something here */
+    FB_CONTROL_STILL,    /* no variation observed */
+    FB_CONTROL_TOO_SMALL, /* with so few elements and tiles there is none to be expected */
+    FB_CONTROL_NONE      /* no variant of this backend adds in any order */
+};
+
 /* What the cases of a group share. */
 struct fb_shared {
     struct fb_worker *worker;
@@ -23,6 +32,7 @@ struct fb_shared {
     struct fb_judge *judge;
     const uint8_t *keep; /* dropout mask given from outside (golden data), or NULL */
     int threads;
+    enum fb_control control;
 };
 
 struct fb_bench {

@@ -9,13 +9,16 @@
 
 #include "core/log.h"
 #include "core/numerics.h"
+#include "core/problem.h"
 #include "core/status.h"
 #include "run/check_report.h"
 #include "run/check_set.h"
 #include "run/facts.h"
 #include "run/golden.h"
+#include "run/plugin.h"
 #include "run/supervisor.h"
 #include "run/tally.h"
+#include "verify/sample.h"
 
 struct check {
     const struct fb_check_options *options;
@@ -23,6 +26,7 @@ struct check {
     struct fb_check_report *report;
     struct fb_tally tally;
     size_t reference_failures, judged;
+    struct fb_plugins plugins;
 };
 
 static enum fb_status take_record(void *user, size_t position, const struct fb_record *record)
@@ -34,7 +38,7 @@ static enum fb_status take_record(void *user, size_t position, const struct fb_r
     return fb_check_report_row(check->report, record);
 }
 
-static void measure_for_check(const struct check *check, struct fb_measure *measure)
+static void measure_for_check(const struct check *check, bool costly, struct fb_measure *measure)
 {
     if (check->options->experiment)
         *measure = check->set.experiment.measure;
@@ -43,28 +47,47 @@ static void measure_for_check(const struct check *check, struct fb_measure *meas
     measure->what = FB_WHAT_ERROR | FB_WHAT_MEMORY | FB_WHAT_DETERMINISM;
     if (check->options->runs)
         measure->det_runs = check->options->runs;
-    else if (check->set.is_default)
+    else if (check->options->is_long)
+        measure->det_runs = 2;
+    else if (check->set.is_default && costly)
         measure->det_runs = 3;
 }
 
-static enum fb_status supervise(struct check *check, int *signal)
+/* Does the case cost seconds a call? */
+static enum fb_status is_costly(const struct fb_case *one, bool *costly)
+{
+    struct fb_problem problem;
+    FB_TRY(fb_problem_parse(&problem, one->problem));
+    *costly = fb_sample_wanted(&problem);
+    fb_problem_free(&problem);
+    return FB_OK;
+}
+
+/* The cases that are costly, or those that are not. */
+static enum fb_status supervise(struct check *check, bool costly, int *signal)
 {
     struct fb_measure measure;
-    size_t *todo = malloc((check->set.count + 1) * sizeof *todo);
+    enum fb_status status = FB_OK;
+    size_t *todo = malloc((check->set.count + 1) * sizeof *todo), count = 0;
     if (!todo)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", check->set.count);
-    for (size_t i = 0; i < check->set.count; i++)
-        todo[i] = i;
-    measure_for_check(check, &measure);
+    for (size_t i = 0; i < check->set.count; i++) {
+        bool is = false;
+        FB_TRY_OUT(is_costly(&check->set.cases[i], &is));
+        if (is == costly)
+            todo[count++] = i;
+    }
+    measure_for_check(check, costly, &measure);
     const struct fb_supervision supervision = {.cases = check->set.cases,
                                                .todo = todo,
-                                               .todo_count = check->set.count,
+                                               .todo_count = count,
                                                .measure = &measure,
-                                               .plugins = check->options->plugins,
-                                               .plugin_count = check->options->plugin_count,
+                                               .plugins = check->plugins.paths,
+                                               .plugin_count = check->plugins.count,
                                                .take = take_record,
                                                .user = check};
-    enum fb_status status = fb_supervise(&supervision, signal);
+    FB_TRY_OUT(count ? fb_supervise(&supervision, signal) : FB_OK);
+out:
     free(todo);
     return status;
 }
@@ -94,20 +117,25 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     int signal = 0;
     fb_log_quiet(options->quiet);
     FB_TRY_OUT(fb_facts_check_environment());
+    FB_TRY_OUT(fb_plugins_ask(&check.plugins, options->plugins, options->plugin_count));
     FB_TRY_OUT(fb_check_set_make(&check.set, options));
     FB_TRY_OUT(fb_tally_init(&check.tally, options->variants, options->variant_count));
     FB_TRY_OUT(fb_check_report_open(&check.report, options));
     if (options->golden)
         FB_TRY_OUT(fb_golden_check_reference(options->golden, report_reference, &check));
-    FB_TRY_OUT(supervise(&check, &signal));
+    FB_TRY_OUT(supervise(&check, false, &signal));
+    if (!signal)
+        FB_TRY_OUT(supervise(&check, true, &signal));
+    fb_check_report_end(check.report);
     say_result(&check, signal);
-    FB_TRY_OUT(fb_check_report_save(check.report));
-    *exit_status = signal                      ? 128 + signal
-                   : check.reference_failures ? 1
+    FB_TRY_OUT(fb_check_report_save(check.report, &check.tally, !signal));
+    *exit_status = signal ? 128 + signal
+                   : check.reference_failures || check.plugins.broken ? 1
                                               : fb_tally_exit(&check.tally);
 out:
     fb_check_report_close(check.report);
     fb_tally_free(&check.tally);
     fb_check_set_free(&check.set);
+    fb_plugins_free(&check.plugins);
     return status;
 }

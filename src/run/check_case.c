@@ -2,24 +2,15 @@
  *
  * check_case.c: stage 1 of a case. One forward and one backward on poisoned, guarded buffers,
  * judged against the reference; a second backward on the reference's o and lse and on the dirty
- * workspace of the first; then as many more as the determinism test asks for.
+ * workspace of the first; then what check_determinism.c and check_replay.c ask for.
  */
 #include <string.h>
 
 #include "core/status.h"
 #include "measure/memory.h"
-#include "run/bench.h"
-#include "verify/determinism.h"
-#include "verify/hash.h"
+#include "run/check_private.h"
 
-/* What the calls of a check leave behind. */
-struct findings {
-    char reason[320]; /* the first thing that is wrong, "" so far */
-    enum fb_verdict declared, standard;
-    bool bands_hold;
-};
-
-static void note(struct findings *findings, const char *format, const char *text)
+void fb_findings_note(struct fb_findings *findings, const char *format, const char *text)
 {
     if (*text && !findings->reason[0])
         snprintf(findings->reason, sizeof findings->reason, format, text);
@@ -35,7 +26,7 @@ static bool is_null_variant(const struct fb_bench *bench)
 
 /* Calls the pass between a seal and a look at guards, inputs and unwritten elements. */
 static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pass,
-                                        struct findings *findings)
+                                        struct fb_findings *findings)
 {
     struct fb_finding found;
     FB_TRY(fb_buffers_seal(&bench->buffers, pass));
@@ -43,22 +34,21 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(fb_bench_wait(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
     bench->torn |= !strncmp(found.text, "guard", 5);
-    note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s", found.text);
+    fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s", found.text);
     return FB_OK;
 }
 
 /* On buffers poisoned throughout, the workspace too. */
 static enum fb_status checked_call(struct fb_bench *bench, enum fb_pass pass,
-                                   struct findings *findings)
+                                   struct fb_findings *findings)
 {
     FB_TRY(fb_buffers_poison(&bench->buffers, pass));
     return looked_after_call(bench, pass, findings);
 }
 
-/* The same on the workspace as the call before left it: it may hold anything, its own leavings
- * too. The outputs are poisoned, so that a call that does nothing cannot live on the last one's. */
-static enum fb_status dirty_call(struct fb_bench *bench, enum fb_pass pass,
-                                 struct findings *findings)
+/* The outputs are poisoned, so that a call that does nothing cannot live on the last one's. */
+enum fb_status fb_check_call(struct fb_bench *bench, enum fb_pass pass,
+                             struct fb_findings *findings)
 {
     FB_TRY(fb_buffers_poison_outputs(&bench->buffers, pass));
     return looked_after_call(bench, pass, findings);
@@ -88,7 +78,7 @@ static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_
 }
 
 static enum fb_status store_judgement(struct fb_bench *bench, const struct fb_judgement *j,
-                                      struct findings *findings)
+                                      struct fb_findings *findings)
 {
     for (int i = 0; i < FB_JUDGED_COUNT; i++) {
         struct fb_tensor_result *to = fb_record_tensor(&bench->record, fb_judged_name(i));
@@ -99,11 +89,11 @@ static enum fb_status store_judgement(struct fb_bench *bench, const struct fb_ju
     }
     findings->declared = j->verdict;
     findings->standard = j->verdict_standard;
-    note(findings, "%s", j->reason);
+    fb_findings_note(findings, "%s", j->reason);
     return FB_OK;
 }
 
-static enum fb_status judge(struct fb_bench *bench, struct findings *findings)
+static enum fb_status judge(struct fb_bench *bench, struct fb_findings *findings)
 {
     struct fb_judgement judgement;
     struct fb_args outputs;
@@ -133,107 +123,26 @@ static enum fb_status put_reference(struct fb_bench *bench)
     return FB_OK;
 }
 
-/* The backward alone: o and lse are the reference's, so that an error of the forward cannot hide
- * one of the backward. The workspace is as the first call left it. */
-static enum fb_status judge_backward_alone(struct fb_bench *bench, struct findings *findings)
+/* The second call, on the workspace as the first one left it. Where nothing else is saved, o and
+ * lse are the reference's, so that an error of the forward cannot hide one of the backward. */
+static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findings *findings)
 {
     struct fb_judgement judgement;
     struct fb_args outputs;
-    if (bench->saved_bytes)
-        return FB_OK;
-    FB_TRY(put_reference(bench));
-    FB_TRY(dirty_call(bench, FB_PASS_BACKWARD, findings));
+    if (!bench->saved_bytes)
+        FB_TRY(put_reference(bench));
+    FB_TRY(fb_check_call(bench, FB_PASS_BACKWARD, findings));
     FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &outputs));
     outputs.o.data = outputs.lse.data = NULL;
     FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
                             bench->record.bn, &outputs, &judgement));
     if (judgement.verdict == FB_VERDICT_FAIL) {
-        note(findings, "second call, on the reference's o and lse: %s", judgement.reason);
+        fb_findings_note(findings,
+             bench->saved_bytes ? "second call: %s" : "second call, on the reference's o and lse: %s",
+             judgement.reason);
         findings->declared = FB_VERDICT_FAIL;
     }
     return FB_OK;
-}
-
-/* ---- Determinism -------------------------------------------------------------------------------- */
-
-static enum fb_status store_hashes(struct fb_record *record, const struct fb_determinism *runs,
-                                   bool tested)
-{
-    struct fb_tensor_result *to[] = {&record->tensor.dq, &record->tensor.dk, &record->tensor.dv};
-    int differing = 0;
-    for (int i = 0; i < 3; i++) {
-        FB_TRY(fb_text_set(&to[i]->hash, "%016llx", (unsigned long long)runs[i].hash));
-        if (tested)
-            to[i]->deterministic = fb_determinism_holds(&runs[i]);
-        if (runs[i].differing > differing)
-            differing = runs[i].differing;
-    }
-    if (!tested)
-        return FB_OK;
-    record->det_runs = runs[0].runs;
-    record->det_equal = runs[0].runs - differing;
-    return fb_text_set(&record->det_level, "%s", differing ? "none" : "D1");
-}
-
-static void check_claims(const struct fb_bench *bench, const struct fb_determinism *runs,
-                         struct findings *findings)
-{
-    static const unsigned bits[] = {FB_DET_DQ, FB_DET_DK, FB_DET_DV};
-    static const char *const names[] = {"dq", "dk", "dv"};
-    for (int i = 0; i < 3; i++)
-        if ((bench->variant->properties.deterministic & bits[i]) && runs[i].differing) {
-            note(findings, "%s is declared deterministic and changed between runs", names[i]);
-            findings->declared = FB_VERDICT_FAIL;
-        }
-}
-
-/* One run's gradients. Hashed where they lie, and only fetched when the bits are new. */
-static enum fb_status add_run(struct fb_bench *bench, struct fb_determinism *seen, uint64_t *first)
-{
-    static const enum fb_buffer gradients[] = {FB_BUFFER_DQ, FB_BUFFER_DK, FB_BUFFER_DV};
-    bool same = seen[0].runs > 0;
-    struct fb_args args;
-    for (int i = 0; i < 3; i++) {
-        uint64_t hash;
-        FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i], &hash));
-        if (seen[0].runs == 0)
-            first[i] = hash;
-        same &= hash == first[i];
-    }
-    if (same) {
-        for (int i = 0; i < 3; i++)
-            fb_determinism_add_same(&seen[i]);
-        return FB_OK;
-    }
-    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
-    FB_TRY(fb_determinism_add(&seen[0], &args.dq));
-    FB_TRY(fb_determinism_add(&seen[1], &args.dk));
-    return fb_determinism_add(&seen[2], &args.dv);
-}
-
-/* Runs the backward det_runs times (once without the test, for the hashes), on the variant's own
- * forward, so that every run has the same inputs. */
-static enum fb_status check_determinism(struct fb_bench *bench, struct findings *findings)
-{
-    bool tested = bench->shared->measure->what & FB_WHAT_DETERMINISM;
-    int runs = tested ? bench->shared->measure->det_runs : 1;
-    struct fb_determinism seen[3];
-    uint64_t first[3];
-    enum fb_status status = FB_OK;
-    for (int i = 0; i < 3; i++)
-        fb_determinism_init(&seen[i]);
-    if (!bench->saved_bytes) /* the second call put the reference's in their place */
-        FB_TRY_OUT(dirty_call(bench, FB_PASS_FORWARD, findings));
-    for (int run = 0; run < runs; run++) {
-        FB_TRY_OUT(dirty_call(bench, FB_PASS_BACKWARD, findings));
-        FB_TRY_OUT(add_run(bench, seen, first));
-    }
-    FB_TRY_OUT(store_hashes(&bench->record, seen, tested));
-    check_claims(bench, seen, findings);
-out:
-    for (int i = 0; i < 3; i++)
-        fb_determinism_free(&seen[i]);
-    return status;
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
@@ -280,7 +189,7 @@ static void store_peak(struct fb_bench *bench, const struct idle *idle)
 
 /* ---- Stage 1 ------------------------------------------------------------------------------------ */
 
-static enum fb_status store_verdicts(struct fb_bench *bench, struct findings *findings)
+static enum fb_status store_verdicts(struct fb_bench *bench, struct fb_findings *findings)
 {
     struct fb_record *record = &bench->record;
     if (findings->reason[0] && findings->declared == FB_VERDICT_PASS)
@@ -291,9 +200,10 @@ static enum fb_status store_verdicts(struct fb_bench *bench, struct findings *fi
     return fb_text_set(&record->verdict_bands, "%s", findings->bands_hold ? "pass" : "fail");
 }
 
-static enum fb_status run_check(struct fb_bench *bench, struct findings *findings)
+static enum fb_status run_check(struct fb_bench *bench, struct fb_findings *findings)
 {
     struct idle idle;
+    bool held[3];
     read_idle(bench, &idle);
     FB_TRY(fb_bench_open(bench));
     FB_TRY(checked_call(bench, FB_PASS_FORWARD, findings));
@@ -304,14 +214,15 @@ static enum fb_status run_check(struct fb_bench *bench, struct findings *finding
         return store_verdicts(bench, findings);
     }
     FB_TRY(judge(bench, findings));
-    FB_TRY(judge_backward_alone(bench, findings));
-    FB_TRY(check_determinism(bench, findings));
+    FB_TRY(judge_second_call(bench, findings));
+    FB_TRY(fb_check_determinism(bench, findings, held));
+    FB_TRY(fb_check_replay(bench, findings, held));
     return store_verdicts(bench, findings);
 }
 
 enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable)
 {
-    struct findings findings = {.bands_hold = true};
+    struct fb_findings findings = {.bands_hold = true};
     store_plan(bench);
     *timeable = true;
     if (is_null_variant(bench)) /* nothing is computed, so there is nothing to judge */

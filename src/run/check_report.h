@@ -7,6 +7,7 @@
 #define FB_RUN_CHECK_REPORT_H
 
 #include "run/check.h"
+#include "run/tally.h"
 #include "store/record.h"
 
 struct fb_check_report;
@@ -16,8 +17,12 @@ enum fb_status fb_check_report_open(struct fb_check_report **report,
 enum fb_status fb_check_report_row(struct fb_check_report *report, const struct fb_record *record);
 void fb_check_report_reference(struct fb_check_report *report, const char *group, double ratio,
                                bool passed);
-/* Writes the JSON file, where one was asked for, to a temporary name and renames it. */
-enum fb_status fb_check_report_save(struct fb_check_report *report);
+/* What is to be said below the rows. */
+void fb_check_report_end(const struct fb_check_report *report);
+/* Writes the JSON file, where one was asked for, to a temporary name and renames it. complete: no
+ * signal cut the check short. */
+enum fb_status fb_check_report_save(struct fb_check_report *report, const struct fb_tally *tally,
+                                    bool complete);
 void fb_check_report_close(struct fb_check_report *report); /* NULL is fine */
 
 #endif

@@ -12,30 +12,27 @@
 #include "core/status.h"
 #include "run/golden.h"
 
-/* The lecture's three shapes, then what their round numbers hide: lengths off every tile, more
- * queries than keys and the reverse under a causal mask, groups that are not the head count, one
- * row, and head sizes off every vector. DRIFT-type data (non-zero mean) comes by recipe. */
-static const struct {
+struct problem {
     const char *problem, *recipe;
-} default_set[] = {
-    {"b=1,h=8,n=512,d=64,dtype=fp32", "randn@1"},
-    {"b=1,h=8,n=512,d=64,dtype=bf16", "randn@1"},
-    {"b=1,h=8,n=512,d=64,dtype=fp16", "randn@1"},
-    {"b=1,h=8,n=512,d=64,causal,dtype=fp32", "randn@1"},
-    {"b=1,h=8,n=512,d=64,causal,dtype=bf16", "randn@1"},
-    {"b=1,h=8,n=512,d=64,causal,dtype=fp16", "randn@1"},
-    {"b=2,h=16,n=2048,d=128,dtype=bf16", "randn@1"},
-    {"b=2,h=16,n=2048,d=128,causal,dtype=fp16", "randn@1"},
-    {"b=1,h=4,n=8192,d=64,causal,dtype=bf16", "randn@1"},
-    {"b=1,h=4,n=8192,d=64,dtype=fp16", "randn@1"},
-    {"b=1,h=2,nq=200,nk=333,d=64,causal,dtype=fp32", "randn@2"},
-    {"b=1,h=2,nq=333,nk=200,d=64,causal,dtype=bf16", "randn@2"},
-    {"b=1,h=6,hk=2,n=300,d=40,dtype=fp16", "randn@3"},
-    {"b=2,h=4,hk=1,n=129,d=80,dv=96,mask=causal-topleft,dtype=fp32", "randn@3"},
-    {"b=2,h=3,n=1,d=16,causal,dtype=fp16", "randn@4"},
-    {"b=1,h=1,nq=256,nk=3,d=32,causal,dtype=fp32", "randn@4"},
 };
 
+static const struct problem default_set[] = {
+#include "run/default_set.def"
+};
+
+static const struct problem long_set[] = {
+#include "run/long_set.def"
+};
+
+static bool has_case(const struct fb_check_set *set, const struct fb_case *one)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (!strcmp(set->cases[i].key, one->key))
+            return true;
+    return false;
+}
+
+/* A case that is there already, from an option given twice say, is not judged twice. */
 static enum fb_status add_case(struct fb_check_set *set, const char *variant, const char *problem,
                                const char *numerics, const char *recipe)
 {
@@ -44,7 +41,10 @@ static enum fb_status add_case(struct fb_check_set *set, const char *variant, co
         return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", set->count + 1);
     set->cases = grown;
     FB_TRY(fb_case_make(&grown[set->count], variant, problem, numerics, recipe, 0));
-    set->count++;
+    if (has_case(set, &grown[set->count]))
+        fb_case_free(&grown[set->count]);
+    else
+        set->count++;
     return FB_OK;
 }
 
@@ -56,6 +56,14 @@ static enum fb_status add_problem(struct fb_check_set *set, const char *problem,
     return FB_OK;
 }
 
+static bool is_used(const struct fb_check_set *set, const char *variant)
+{
+    for (size_t i = 0; i < set->variant_count; i++)
+        if (!strcmp(set->variants[i], variant))
+            return true;
+    return false;
+}
+
 /* ---- Variants ----------------------------------------------------------------------------------- */
 
 static enum fb_status use_named(struct fb_check_set *set, const struct fb_check_options *o)
@@ -64,7 +72,8 @@ static enum fb_status use_named(struct fb_check_set *set, const struct fb_check_
         if (!fb_registry_find(o->variants[i]))
             return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them",
                            o->variants[i]);
-        set->variants[set->variant_count++] = o->variants[i];
+        if (!is_used(set, o->variants[i]))
+            set->variants[set->variant_count++] = o->variants[i];
     }
     return FB_OK;
 }
@@ -81,20 +90,13 @@ static enum fb_status choose_variants(struct fb_check_set *set, const struct fb_
     if (o->variant_count)
         return use_named(set, o);
     for (int i = 0; (variant = fb_registry_at(i)); i++)
-        if (!fb_variant_is_trap(variant) && strcmp(variant->name, "null"))
+        if (!fb_variant_is_trap(variant) && strcmp(variant->name, "null") &&
+            (!o->plugin_count || fb_variant_is_plugin(variant)))
             set->variants[set->variant_count++] = variant->name;
     return FB_OK;
 }
 
 /* ---- Cases -------------------------------------------------------------------------------------- */
-
-static bool is_used(const struct fb_check_set *set, const char *variant)
-{
-    for (size_t i = 0; i < set->variant_count; i++)
-        if (!strcmp(set->variants[i], variant))
-            return true;
-    return false;
-}
 
 static enum fb_status add_experiment(struct fb_check_set *set, const struct fb_check_options *o)
 {
@@ -107,13 +109,22 @@ static enum fb_status add_experiment(struct fb_check_set *set, const struct fb_c
     return FB_OK;
 }
 
+static enum fb_status add_table(struct fb_check_set *set, const struct fb_check_options *o,
+                                const struct problem *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        FB_TRY(add_problem(set, table[i].problem, o->numerics,
+                           o->recipe ? o->recipe : table[i].recipe));
+    return FB_OK;
+}
+
 static enum fb_status add_default(struct fb_check_set *set, const struct fb_check_options *o)
 {
     char path[4096];
     set->is_default = true;
-    for (size_t i = 0; i < sizeof default_set / sizeof *default_set; i++)
-        FB_TRY(add_problem(set, default_set[i].problem, o->numerics,
-                           o->recipe ? o->recipe : default_set[i].recipe));
+    FB_TRY(add_table(set, o, default_set, sizeof default_set / sizeof *default_set));
+    if (o->is_long)
+        FB_TRY(add_table(set, o, long_set, sizeof long_set / sizeof *long_set));
     snprintf(path, sizeof path, "%s/tests/golden/handed.h5", fb_datadir());
     if (access(path, R_OK)) {
         fb_log_note("no golden data at %s: checked without", path);
@@ -129,6 +140,9 @@ enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check
     if ((*o->numerics || o->recipe) && (o->experiment || o->golden))
         return fb_fail(FB_USAGE, "check: --numerics and --recipe go with --problem or the default "
                                  "set, not with EXPERIMENT or --golden");
+    if (o->is_long && (o->experiment || o->golden || o->problem_count))
+        return fb_fail(FB_USAGE, "check: --long is a set of its own; EXPERIMENT, --problem and --golden "
+                                 "do not go with it");
     FB_TRY_OUT(choose_variants(set, o));
     if (o->experiment)
         FB_TRY_OUT(add_experiment(set, o));

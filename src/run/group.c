@@ -25,6 +25,7 @@ struct work {
     const struct fb_group *group;
     struct fb_shared shared;
     struct fb_golden_case golden; /* the group of a golden file, where the recipe names one */
+    bool exact;                   /* the inputs leave nothing to round */
     struct fb_bench *benches;     /* [group->count] */
     struct fb_bench **timeable;
     size_t timeable_count;
@@ -74,6 +75,7 @@ static enum fb_status fill_inputs(struct work *work)
     }
     FB_TRY(fb_recipe_parse(&recipe, work->group->recipe));
     fb_inputs_fill(&recipe, &shared->problem, &shared->inputs.args);
+    work->exact = fb_inputs_exact(&recipe, &shared->problem);
     return FB_OK;
 }
 
@@ -91,7 +93,8 @@ static enum fb_status open_shared(struct work *work)
 
 static enum fb_status open_judge(struct work *work)
 {
-    const struct fb_judge_options options = {.keep = work->shared.keep, .seed = 1};
+    const struct fb_judge_options options = {
+        .keep = work->shared.keep, .seed = 1, .exact = work->exact};
     if (work->shared.judge)
         return FB_OK;
     return fb_judge_open(&work->shared.judge, &work->shared.inputs.args, &options);
@@ -132,6 +135,17 @@ static enum fb_status work_benches(struct work *work)
     return work->timeable_count ? fb_benches_time(work->timeable, work->timeable_count) : FB_OK;
 }
 
+/* Nothing is to be found out but whether the cases are taken. */
+static enum fb_status ask_benches(struct work *work)
+{
+    for (size_t i = 0; i < work->group->count; i++) {
+        struct fb_bench *bench = &work->benches[i];
+        enum fb_status status = fb_bench_ask(bench);
+        FB_TRY(status == FB_OK ? fb_bench_finish(bench, "", "") : fb_bench_fail(bench, status));
+    }
+    return FB_OK;
+}
+
 /* The inputs or the reference could not be had: that is the fate of every case left. */
 static enum fb_status refuse_rest(struct work *work, enum fb_status cause)
 {
@@ -162,9 +176,9 @@ enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *gr
     }
     for (size_t i = 0; i < group->count; i++)
         FB_TRY_OUT(make_bench(&work, i));
-    status = open_shared(&work);
+    status = group->measure.what ? open_shared(&work) : FB_OK;
     if (status == FB_OK)
-        status = work_benches(&work);
+        status = group->measure.what ? work_benches(&work) : ask_benches(&work);
     if (status == FB_REFUSED || status == FB_NO_MEMORY)
         FB_TRY_OUT(refuse_rest(&work, status));
 out:

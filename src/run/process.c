@@ -96,12 +96,12 @@ static enum fb_status keep_ends(struct fb_process *process, struct channels *cha
 }
 
 enum fb_status fb_process_start(struct fb_process *process, const char *const *plugins,
-                                size_t plugin_count)
+                                size_t plugin_count, bool tell)
 {
     struct channels channels;
     enum fb_status status;
     pid_t supervisor = getpid();
-    const char **arguments = calloc(3 + 2 * plugin_count, sizeof *arguments);
+    const char **arguments = calloc(4 + 2 * plugin_count, sizeof *arguments);
 
     fb_blas_choose_core(); /* takes effect in what is started from here */
     memset(process, 0, sizeof *process);
@@ -114,6 +114,8 @@ enum fb_status fb_process_start(struct fb_process *process, const char *const *p
         arguments[2 + 2 * i] = "--plugin";
         arguments[3 + 2 * i] = plugins[i];
     }
+    if (tell)
+        arguments[2 + 2 * plugin_count] = "--tell";
     status = open_channels(&channels);
     if (status != FB_OK) {
         free(arguments);

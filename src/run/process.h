@@ -20,10 +20,11 @@ struct fb_process {
     size_t given; /* length of the line given last, its end included; still at the front */
 };
 
-/* Starts a worker. It dies with the supervisor, even with a killed one, and is in a process group
+/* Starts a worker with these plug-ins; with `tell` it tells their variants (plugin.h) and leaves,
+ * else it takes groups. It dies with the supervisor, even with a killed one, and is in a process group
  * of its own, so that Ctrl-C reaches the supervisor alone. */
 enum fb_status fb_process_start(struct fb_process *process, const char *const *plugins,
-                                size_t plugin_count);
+                                size_t plugin_count, bool tell);
 
 /* Takes what has arrived. Each call gives at most one line without its end in *line (valid until
  * the next call), or NULL; *closed is set once the worker has closed its end and all was given. */

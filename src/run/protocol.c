@@ -10,7 +10,7 @@
 const char *fb_stage_name(enum fb_stage stage)
 {
     static const char *const names[] = {"idle",    "reference", "prepare",
-                                        "forward", "backward",  "release"};
+                                        "forward", "backward",  "release", "load"};
     return (size_t)stage < sizeof names / sizeof *names ? names[stage] : "unknown";
 }
 
@@ -25,6 +25,8 @@ static void write_measure(FILE *to, const struct fb_measure *measure)
 {
     char value[FB_MEASURE_TEXT];
     for (int i = 0; i < FB_MEASURE_KEYS; i++) {
+        if (!measure->what && !strcmp(fb_measure_key(i), "what"))
+            continue; /* nothing is asked but whether the cases are taken */
         fb_measure_print(measure, i, value);
         fprintf(to, "measure %s %s\n", fb_measure_key(i), value);
     }

@@ -29,7 +29,8 @@ enum fb_stage {
     FB_STAGE_PREPARE,
     FB_STAGE_FORWARD,
     FB_STAGE_BACKWARD,
-    FB_STAGE_RELEASE
+    FB_STAGE_RELEASE,
+    FB_STAGE_LOAD /* of plug-ins, before the first group */
 };
 
 const char *fb_stage_name(enum fb_stage stage);

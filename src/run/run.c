@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "measure/device.h"
 #include "run/facts.h"
+#include "run/plugin.h"
 #include "run/progress.h"
 #include "run/protocol.h"
 #include "run/supervisor.h"
@@ -34,6 +35,7 @@ struct run {
     size_t todo_count, selected;
     struct fb_tally tally;
     struct fb_progress progress;
+    struct fb_plugins plugins;
     bool dirty;
     long long published;
 };
@@ -87,7 +89,8 @@ static enum fb_status select_cases(struct run *run)
 
 /* ---- Dry run ----------------------------------------------------------------------------------- */
 
-static enum fb_status print_case(const struct fb_case *one)
+/* given: what the plug-in says that the variant is of; NULL: it is built in. */
+static enum fb_status print_case(const struct fb_case *one, const char *given)
 {
     struct fb_problem problem;
     struct fb_numerics numerics;
@@ -95,6 +98,7 @@ static enum fb_status print_case(const struct fb_case *one)
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
     FB_TRY(fb_problem_parse(&problem, one->problem));
     const char *why = fb_variant_why_not(variant, &problem, &numerics);
+    why = !given ? why : *given ? given : NULL;
     printf("%-8s %s%s%s\n", why ? "refused" : "run", one->key, why ? "  # " : "", why ? why : "");
     fb_problem_free(&problem);
     return FB_OK;
@@ -102,9 +106,19 @@ static enum fb_status print_case(const struct fb_case *one)
 
 static enum fb_status print_grid(const struct run *run)
 {
+    enum fb_status status;
+    char **reasons = calloc(run->todo_count + 1, sizeof *reasons);
+    if (!reasons)
+        return fb_fail(FB_NO_MEMORY, "no memory for %zu reasons", run->todo_count);
+    FB_TRY_OUT(fb_plugins_why_not(&run->plugins, run->experiment.cases, run->todo, run->todo_count,
+                                  reasons));
     for (size_t i = 0; i < run->todo_count; i++)
-        FB_TRY(print_case(&run->experiment.cases[run->todo[i]]));
-    return FB_OK;
+        FB_TRY_OUT(print_case(&run->experiment.cases[run->todo[i]], reasons[i]));
+out:
+    for (size_t i = 0; i < run->todo_count; i++)
+        free(reasons[i]);
+    free(reasons);
+    return status;
 }
 
 /* ---- Output ------------------------------------------------------------------------------------ */
@@ -183,8 +197,8 @@ static enum fb_status supervise(struct run *run, int *exit_status)
                                                .todo_count = run->todo_count,
                                                .measure = &run->experiment.measure,
                                                .timed = true,
-                                               .plugins = run->options->plugins,
-                                               .plugin_count = run->options->plugin_count,
+                                               .plugins = run->plugins.paths,
+                                               .plugin_count = run->plugins.count,
                                                .take = take_record,
                                                .tick = refresh,
                                                .user = run};
@@ -198,7 +212,9 @@ static enum fb_status supervise(struct run *run, int *exit_status)
         return status;
     }
     FB_TRY(publish(run));
-    *exit_status = signal ? 128 + signal : fb_tally_exit(&run->tally);
+    *exit_status = signal               ? 128 + signal
+                   : run->plugins.broken ? 1
+                                         : fb_tally_exit(&run->tally);
     return FB_OK;
 }
 
@@ -222,6 +238,7 @@ enum fb_status fb_run_experiment(const struct fb_run_options *options, int *exit
     fb_run_init(&run.facts);
     fb_log_quiet(options->quiet);
     FB_TRY_OUT(fb_facts_check_environment());
+    FB_TRY_OUT(fb_plugins_ask(&run.plugins, options->plugins, options->plugin_count));
     FB_TRY_OUT(fb_experiment_read(&run.experiment, options->experiment, options->settings,
                                   options->setting_count));
     FB_TRY_OUT(check_names(&run));
@@ -242,6 +259,7 @@ out:
     fb_run_free(&run.facts);
     fb_tally_free(&run.tally);
     fb_experiment_free(&run.experiment);
+    fb_plugins_free(&run.plugins);
     free(run.todo);
     free(run.output);
     free(run.journal_path);

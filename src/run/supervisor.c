@@ -129,7 +129,7 @@ static bool deadline_passed(const struct supervisor *s)
     const struct fb_beacon *beacon = s->process.beacon;
     int stage = atomic_load(&beacon->stage);
     double patience = s->order->measure->deadline * 1e9;
-    if (atomic_load(&beacon->index) < 0 || stage == FB_STAGE_IDLE)
+    if (stage == FB_STAGE_IDLE || (atomic_load(&beacon->index) < 0 && stage != FB_STAGE_LOAD))
         return false;
     if (stage == FB_STAGE_REFERENCE) /* the harness's own work after a call: long, not endless */
         patience *= 20;
@@ -215,7 +215,7 @@ static enum fb_status run_group(struct supervisor *s)
     enum ending ending = WORKER_DIED;
     s->garbled = s->left = false;
     if (!s->process.pid)
-        FB_TRY(fb_process_start(&s->process, s->order->plugins, s->order->plugin_count));
+        FB_TRY(fb_process_start(&s->process, s->order->plugins, s->order->plugin_count, false));
     atomic_store(&s->process.beacon->index, -1);
     if (fb_group_write(s->process.orders, s->order->cases, s->positions, s->group_count,
                        s->order->measure, s->order->timed) == FB_OK)

@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "core/status.h"
+#include "run/plugin.h"
 
 static enum fb_status open_worker(struct fb_worker *worker)
 {
@@ -42,14 +43,34 @@ enum fb_status fb_worker_leave(struct fb_worker *worker)
     _exit(0); /* no exit handlers, no free: memory is not what it was */
 }
 
-enum fb_status fb_worker_serve(void)
+/* Whoever asks gets the reason as an answer; else it is an error of this process. */
+static enum fb_status load_plugins(struct fb_worker *worker, const char *const *plugins,
+                                   size_t count, bool tell)
+{
+    enum fb_status status = FB_OK;
+    fb_beacon_set(worker->beacon, -1, FB_STAGE_LOAD);
+    for (size_t i = 0; i < count && status == FB_OK; i++)
+        status = fb_plugin_load(plugins[i]);
+    fb_beacon_set(worker->beacon, -1, FB_STAGE_IDLE);
+    if (!tell)
+        return status;
+    if (status == FB_OK)
+        return fb_plugin_tell(worker->records);
+    fprintf(worker->records, "refused %d %s\n", (int)status, fb_status_message());
+    fflush(worker->records);
+    fb_status_clear();
+    return FB_OK;
+}
+
+enum fb_status fb_worker_serve(const char *const *plugins, size_t plugin_count, bool tell)
 {
     struct fb_worker worker;
     /* Larger blocks come from and go back to the system, so that the peak of one case does not
      * hide in what the heap kept of the case before. */
     mallopt(M_MMAP_THRESHOLD, 1 << 16);
     FB_TRY(open_worker(&worker));
-    for (;;) {
+    FB_TRY(load_plugins(&worker, plugins, plugin_count, tell));
+    while (!tell) {
         struct fb_group group;
         bool end;
         FB_TRY(fb_group_read(stdin, &group, &end));
@@ -64,4 +85,5 @@ enum fb_status fb_worker_serve(void)
         if (fflush(worker.records))
             return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
     }
+    return FB_OK;
 }

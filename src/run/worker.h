@@ -14,8 +14,9 @@ struct fb_worker {
     struct fb_beacon *beacon;
 };
 
-/* Reads and works groups until the end of input. */
-enum fb_status fb_worker_serve(void);
+/* Loads the plug-ins, then reads and works groups until the end of input; with `tell` it tells the
+ * plug-ins' variants instead. */
+enum fb_status fb_worker_serve(const char *const *plugins, size_t plugin_count, bool tell);
 
 /* Sends the finished record of the case at `index` of its group. */
 enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,

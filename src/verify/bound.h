@@ -24,6 +24,10 @@
  * says nothing and there is no verdict. */
 #define FB_BOUND_RHO_MAX 0.05
 
+/* Above this the error of the argument alone takes exp beyond fp32 (e^88.7), and infinities and NaN
+ * are what a correct kernel may come to. */
+#define FB_BOUND_RHO_OVERFLOW 88.0
+
 /* The roundings of a correct kernel of these numerics with tiles of bm queries and bn keys (0: the
  * whole sequence is one tile). */
 void fb_bound_roundings(const struct fb_problem *problem, const struct fb_numerics *numerics,

@@ -34,6 +34,6 @@ void fb_determinism_free(struct fb_determinism *d);
 
 /* The fewest elements and key tiles for which "deterministic" means something: with fewer, an
  * atomic kernel often repeats its bits by chance (doc/measuring.md). */
-bool fb_determinism_meaningful(int64_t elements, int64_t key_tiles);
+bool fb_determinism_meaningful(enum fb_dtype dtype, int64_t elements, int64_t key_tiles);
 
 #endif

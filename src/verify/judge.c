@@ -21,6 +21,7 @@
 #include "core/log.h"
 #include "core/numerics.h"
 #include "core/status.h"
+#include "verify/exact.h"
 #include "verify/model.h"
 #include "verify/sample.h"
 #include "verify/whole.h"
@@ -28,7 +29,8 @@
 struct fb_judge {
     struct fb_ref_inputs inputs;
     struct fb_args args;
-    bool sampled;
+    bool sampled, exact;
+    enum fb_judge_mutant mutant; /* how the judge is blinded, in its own test */
     struct fb_sample sample;
     struct fb_ref_tensors values;
     struct fb_ref_tensors forward; /* complete o and lse of the sampled mode, when asked for */
@@ -128,8 +130,11 @@ enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs
     judge->args = *inputs;
     fb_ref_inputs_from_args(&judge->inputs, inputs);
     judge->inputs.keep = options->keep;
+    judge->mutant = options->mutant;
+    judge->exact = options->exact;
     judge->sampled = options->mode == FB_JUDGE_SAMPLED ||
                      (options->mode == FB_JUDGE_AUTO && fb_sample_wanted(inputs->problem));
+    judge->sampled = judge->sampled && !options->mutant;
     if (judge->sampled) {
         FB_TRY_OUT(fb_sample_rows(&judge->sample, inputs, options->seed));
         judge->rows = (struct fb_ref_rows){judge->sample.q, judge->sample.k, judge->sample.q_count,
@@ -255,11 +260,12 @@ static enum fb_status noise_of(struct fb_judge *judge, const struct fb_model *mo
     return FB_OK;
 }
 
-/* rho is how uncertain fp32 arithmetic leaves p: that of the standard numerics. */
+/* rho is how uncertain fp32 arithmetic leaves p: that of the standard numerics. Where it leaves the
+ * exponent uncertain by more than exp can take, a correct kernel may overflow; no NaN passes. */
 static enum fb_verdict verdict_of(double rho, const struct fb_metrics *m, enum fb_judged which)
 {
     if (m->nonfinite > 0)
-        return FB_VERDICT_FAIL;
+        return rho <= FB_BOUND_RHO_OVERFLOW ? FB_VERDICT_FAIL : FB_VERDICT_NOT_CHECKABLE;
     if (which != FB_JUDGED_LSE && !(rho <= FB_BOUND_RHO_MAX))
         return FB_VERDICT_NOT_CHECKABLE;
     bool noisy = m->noise_ratio > FB_BOUND_NOISE;
@@ -271,6 +277,7 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
                                    enum fb_verdict *verdict)
 {
     enum fb_status status = FB_OK;
+    struct fb_tensor seen = {0};
     double *row_errors = malloc((size_t)(s->count + 1) * sizeof *row_errors);
     double *allowed = fb_model_allowed(model, &judge->values, s->which, s->count * s->width,
                                        s->tensor->dtype != FB_FP32);
@@ -278,8 +285,11 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
         status = fb_fail(FB_NO_MEMORY, "no memory to judge %s", fb_judged_name(s->which));
         goto out;
     }
-    const struct fb_metrics_input input = {.tensor = s->tensor,
-                                           .reference = fb_judged_array(&judge->values, s->which),
+    const double *reference = fb_judged_array(&judge->values, s->which);
+    if (judge->mutant)
+        FB_TRY_OUT(fb_mutant_see(judge->mutant, s->tensor, reference, &seen));
+    const struct fb_metrics_input input = {.tensor = judge->mutant ? &seen : s->tensor,
+                                           .reference = reference,
                                            .allowed = allowed,
                                            .rows = s->rows,
                                            .count = s->count,
@@ -291,6 +301,7 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
         noise_of(judge, model, s, row_errors, metrics->bound_ratio <= 1, &metrics->noise_ratio));
     *verdict = verdict_of(judge->models->spread.rho, metrics, s->which);
 out:
+    free(seen.data);
     free(allowed);
     free(row_errors);
     return status;
@@ -327,6 +338,26 @@ static void explain(double rho, enum fb_judged which, struct fb_judgement *j)
                  "%s: errors are %.3g times those of the declared roundings (at most %g), relative "
                  "L2 %.2g",
                  fb_judged_name(which), m->noise_ratio, FB_BOUND_NOISE, m->rel_l2);
+}
+
+/* Bit for bit, where the data allow to ask for it. */
+static void certify(const struct fb_judge *judge, const struct subject *s, struct fb_judgement *j)
+{
+    struct fb_mismatch m;
+    const int64_t *at = m.first;
+    if (!judge->exact || judge->sampled || s->which < FB_JUDGED_DQ || s->which > FB_JUDGED_DV)
+        return;
+    fb_exact_compare(s->tensor, fb_judged_array(&judge->values, s->which), &m);
+    if (!m.count)
+        return;
+    j->declared[s->which] = j->standard[s->which] = FB_VERDICT_FAIL;
+    if (!j->reason[0])
+        snprintf(j->reason, sizeof j->reason,
+                 "%s: %lld of %lld elements are not exact on dyadic data, first at "
+                 "[%lld,%lld,%lld,%lld]: %.9g for %.9g",
+                 fb_judged_name(s->which), (long long)m.count, (long long)m.elements,
+                 (long long)at[0], (long long)at[1], (long long)at[2], (long long)at[3], m.got,
+                 m.want);
 }
 
 /* A declared rounding that leaves no error behind did not happen. Compensated bf16 sums are left
@@ -379,6 +410,8 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics
         if (model != standard)
             FB_TRY(judge_tensor(judge, standard, &s, &ignored, &j->standard[which]));
         FB_TRY(judge_whole(judge, &s, j));
+        if (model == standard)
+            certify(judge, &s, j);
         suspect(declared, which, j);
         j->verdict = worse(j->verdict, j->declared[which]);
         j->verdict_standard = worse(j->verdict_standard, j->standard[which]);

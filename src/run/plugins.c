@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * plugins.c: the supervisor's side of plug-ins: it never opens one.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/numbers.h"
+#include "core/registry.h"
+#include "core/status.h"
+#include "run/plugin.h"
+#include "run/process.h"
+#include "run/supervisor.h"
+
+/* A plug-in that has not told its variants by then hangs. */
+#define PATIENCE_NS 10000000000LL
+
+/* ---- Stand-ins ----------------------------------------------------------------------------------
+ */
+
+static const char *ask_a_worker(const struct fb_problem *problem,
+                                const struct fb_numerics *numerics)
+{
+    (void)problem;
+    (void)numerics;
+    return NULL;
+}
+
+/* Lives as long as the process: the registry keeps it. */
+struct stand_in {
+    struct fb_variant variant;
+    const struct fb_variant *table[2];
+};
+
+/* "variant NAME BACKEND DETERMINISTIC GEMMS SUMMARY" */
+static enum fb_status add_stand_in(const char *path, char *line)
+{
+    char *word[5], *rest = line;
+    int64_t deterministic = 0, gemms = 0;
+    for (int i = 0; i < 5; i++)
+        word[i] = rest ? strsep(&rest, " ") : NULL;
+    if (!rest || strcmp(word[0], "variant") || !fb_number_int(word[3], &deterministic) ||
+        !fb_number_int(word[4], &gemms))
+        return fb_fail(FB_CORRUPT, "plug-in '%s' writes into the worker's own channel", path);
+    if (fb_registry_find(word[1]))
+        return fb_fail(FB_USAGE, "plug-in '%s': the name '%s' is taken", path, word[1]);
+    struct stand_in *made = calloc(1, sizeof *made);
+    if (!made)
+        return fb_fail(FB_NO_MEMORY, "no memory for a plug-in");
+    made->variant = (struct fb_variant){
+        .abi_version = FB_ABI_VERSION,
+        .struct_size = sizeof made->variant,
+        .name = strdup(word[1]),
+        .backend = strdup(word[2]),
+        .summary = strdup(rest),
+        .properties = {.deterministic = (unsigned)deterministic, .gemms = (int)gemms},
+        .why_not = ask_a_worker,
+    };
+    made->table[0] = &made->variant;
+    if (!made->variant.name || !made->variant.backend || !made->variant.summary)
+        return fb_fail(FB_NO_MEMORY, "no memory for a plug-in");
+    return fb_registry_add(made->table);
+}
+
+/* ---- Asking -------------------------------------------------------------------------------------
+ */
+
+/* What became of a worker that was asked. */
+struct answer {
+    bool done, hangs;
+};
+
+/* "STATUS MESSAGE" */
+static enum fb_status refused(char *text)
+{
+    char *rest = text;
+    bool unreadable = !strcmp(strsep(&rest, " "), "5");
+    return fb_fail(unreadable ? FB_IO : FB_USAGE, "%s", rest ? rest : "a plug-in is refused");
+}
+
+static enum fb_status take_answers(struct fb_process *process, const char *path,
+                                   struct answer *answer, bool *closed)
+{
+    char *line;
+    do {
+        FB_TRY(fb_process_line(process, &line, closed));
+        if (line && !strcmp(line, "done")) {
+            answer->done = true;
+        } else if (line && !strncmp(line, "refused ", 8)) {
+            return refused(line + 8);
+        } else if (line) {
+            FB_TRY(add_stand_in(path, line));
+        }
+    } while (line && !answer->done);
+    return FB_OK;
+}
+
+static enum fb_status await_answer(struct fb_process *process, const char *path,
+                                   struct answer *answer)
+{
+    const long long begun = fb_clock_ns();
+    bool closed = false;
+    while (!answer->done) {
+        bool alive = fb_process_alive(process); /* before the look: what it has said is there */
+        struct pollfd watched = {.fd = process->records, .events = POLLIN};
+        FB_TRY(take_answers(process, path, answer, &closed));
+        if (answer->done || closed || !alive)
+            break;
+        answer->hangs = fb_clock_ns() - begun > PATIENCE_NS;
+        if (answer->hangs)
+            break;
+        poll(&watched, 1, 100);
+    }
+    return FB_OK;
+}
+
+static enum fb_status ask_one(struct fb_plugins *plugins, const char *path)
+{
+    struct fb_process process = {.records = -1};
+    struct answer answer = {0};
+    char how[128] = "";
+    FB_TRY(fb_process_start(&process, &path, 1, true));
+    enum fb_status status = await_answer(&process, path, &answer);
+    fb_process_stop(&process, answer.hangs || status != FB_OK, how, sizeof how);
+    FB_TRY(status);
+    if (answer.done) {
+        plugins->paths[plugins->count++] = path;
+        return FB_OK;
+    }
+    plugins->broken++;
+    if (answer.hangs)
+        fb_log_warn("plug-in '%s' is left out: it does not return from being loaded", path);
+    else
+        fb_log_warn("plug-in '%s' is left out: %s while it was loaded", path, how);
+    return FB_OK;
+}
+
+enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *paths, size_t count)
+{
+    *plugins = (struct fb_plugins){.paths = calloc(count + 1, sizeof *plugins->paths)};
+    if (!plugins->paths)
+        return fb_fail(FB_NO_MEMORY, "no memory for %zu plug-ins", count);
+    for (size_t i = 0; i < count; i++)
+        FB_TRY(ask_one(plugins, paths[i]));
+    return FB_OK;
+}
+
+void fb_plugins_free(struct fb_plugins *plugins)
+{
+    free(plugins->paths);
+    memset(plugins, 0, sizeof *plugins);
+}
+
+/* ---- Refusals -----------------------------------------------------------------------------------
+ */
+
+/* Where the answers to the asked cases go. */
+struct refusals {
+    const size_t *place; /* in reasons, of each case asked about */
+    const size_t *position;
+    size_t count;
+    char **reasons;
+};
+
+static enum fb_status take_refusal(void *user, size_t position, const struct fb_record *record)
+{
+    struct refusals *r = user;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->position[i] == position) {
+            free(r->reasons[r->place[i]]);
+            r->reasons[r->place[i]] = strdup(fb_text(record->reason));
+            if (!r->reasons[r->place[i]])
+                return fb_fail(FB_NO_MEMORY, "no memory for a reason");
+        }
+    return FB_OK;
+}
+
+static enum fb_status ask_cases(const struct fb_plugins *plugins, const struct fb_case *cases,
+                                struct refusals *refusals)
+{
+    struct fb_measure measure;
+    int signal = 0;
+    fb_measure_default(&measure);
+    measure.what = 0; /* only whether the case is taken */
+    measure.deadline = 20;
+    const struct fb_supervision supervision = {.cases = cases,
+                                               .todo = refusals->position,
+                                               .todo_count = refusals->count,
+                                               .measure = &measure,
+                                               .plugins = plugins->paths,
+                                               .plugin_count = plugins->count,
+                                               .take = take_refusal,
+                                               .user = refusals};
+    return refusals->count ? fb_supervise(&supervision, &signal) : FB_OK;
+}
+
+enum fb_status fb_plugins_why_not(const struct fb_plugins *plugins, const struct fb_case *cases,
+                                  const size_t *todo, size_t count, char **reasons)
+{
+    size_t *place = calloc(count + 1, sizeof *place),
+           *position = calloc(count + 1, sizeof *position);
+    struct refusals refusals = {.place = place, .position = position, .reasons = reasons};
+    enum fb_status status;
+    if (!place || !position) {
+        status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", count);
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct fb_variant *variant = fb_registry_find(cases[todo[i]].variant);
+        if (!variant || !fb_variant_is_plugin(variant))
+            continue;
+        place[refusals.count] = i;
+        position[refusals.count++] = todo[i];
+    }
+    FB_TRY_OUT(ask_cases(plugins, cases, &refusals));
+out:
+    free(place);
+    free(position);
+    return status;
+}

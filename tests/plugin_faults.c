@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * plugin_faults.c: plug-ins that misbehave, one a value of -DFAULT=; test_plugin.sh builds them.
+ * The kernel is right for one query and one key of fp32: o = v, lse = scale q.k, dv = dout, dq = dk
+ * = 0.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "flashback.h"
+
+enum fault {
+    SOUND,
+    OLD_ABI,
+    OTHER_SIZE,
+    NO_NAME,
+    TAKEN_NAME,
+    NO_BACKWARD,
+    EMPTY_TABLE,
+    CRASH_LOADING,
+    HANG_LOADING,
+    EXIT_LOADING,
+    CRASH,
+    HANG,
+    OUTSIDE,
+    WRONG,
+    NOTHING,
+    CRASH_ASKED,
+    ERROR
+};
+
+#ifndef FAULT
+#define FAULT SOUND
+#endif
+
+static void crash(void)
+{
+    *(volatile int *)NULL = 0;
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    if (FAULT == CRASH_LOADING)
+        crash();
+    if (FAULT == EXIT_LOADING)
+        _exit(0);
+    while (FAULT == HANG_LOADING)
+        pause();
+}
+
+static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    (void)n;
+    if (FAULT == CRASH_ASKED)
+        crash();
+    return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->b == 1 && p->h == 1
+               ? NULL
+               : "only one query and one key of fp32";
+}
+
+static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics *n, size_t *saved,
+                            size_t *workspace)
+{
+    (void)p;
+    (void)n;
+    *saved = *workspace = 0;
+    return FB_OK;
+}
+
+static enum fb_status forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+{
+    const float *q = a->q.data, *k = a->k.data;
+    double s = 0;
+    (void)ctx;
+    (void)state;
+    memcpy(a->o.data, a->v.data, sizeof(float) * (size_t)a->problem->dv);
+    for (int64_t c = 0; c < a->problem->d; c++)
+        s += (double)q[c] * k[c];
+    *(float *)a->lse.data = (float)(s * a->problem->scale);
+    return FB_OK;
+}
+
+static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *a)
+{
+    const size_t d = sizeof(float) * (size_t)a->problem->d;
+    (void)state;
+    if (FAULT == CRASH)
+        crash();
+    while (FAULT == HANG)
+        pause();
+    if (FAULT == NOTHING)
+        return FB_OK;
+    if (FAULT == ERROR) {
+        ctx->explain(ctx, "the %s is missing", "coffee");
+        return FB_DEVICE;
+    }
+    memcpy(a->dv.data, a->dout.data, sizeof(float) * (size_t)a->problem->dv);
+    memset(a->dq.data, 0, d + (FAULT == OUTSIDE ? sizeof(float) : 0));
+    memset(a->dk.data, 0, d);
+    if (FAULT == WRONG)
+        *(float *)a->dv.data += 1e-3f;
+    return FB_OK;
+}
+
+static const struct fb_variant faulty = {
+    .abi_version = FAULT == OLD_ABI ? 0 : FB_ABI_VERSION,
+    .struct_size = FAULT == OTHER_SIZE ? 64 : sizeof(struct fb_variant),
+    .name = FAULT == NO_NAME      ? "My Kernel"
+            : FAULT == TAKEN_NAME ? "cpu-split"
+                                  : "faulty",
+    .summary = "misbehaves on purpose",
+    .backend = "cpu",
+    .properties = {.deterministic = FB_DET_ALL, .gemms = 5},
+    .why_not = why_not,
+    .sizes = sizes,
+    .forward = forward,
+    .backward = FAULT == NO_BACKWARD ? NULL : backward,
+};
+
+const struct fb_variant *const *fb_plugin_variants(void)
+{
+    static const struct fb_variant *const table[] = {FAULT == EMPTY_TABLE ? NULL : &faulty, NULL};
+    return table;
+}

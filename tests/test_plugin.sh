@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# test_plugin.sh: the example plug-in is built by its own makefile, judged and timed; then plug-ins that
+# misbehave in every way are reported as that, and the rest of the run goes on.
+. "$(dirname "$0")/lib.sh"
+
+cc=${CC:-cc}
+if ! command -v ${cc%% *} >/dev/null; then
+    echo "1..0 # SKIP no C compiler"
+    exit 0
+fi
+# A sanitizer is linked into the program, not into what it loads.
+case ${CFLAGS:-}${LDFLAGS:-} in *-fsanitize*) unset CFLAGS LDFLAGS ;; esac
+
+# ---- The example
+cp -r "$top_srcdir/examples/plugin" "$scratch/plugin" && chmod -R u+w "$scratch/plugin"
+make -s -C "$scratch/plugin" CPPFLAGS="-I$top_srcdir/include" >"$scratch/out" 2>&1
+ok $? "examples/plugin builds with its own makefile"
+[ "$(wc -l <"$top_srcdir/examples/plugin/Makefile")" -le 5 ]
+ok $? "... which has five lines"
+mine=$scratch/plugin/mine.so
+expect 0 "" "it is judged" "$flashback" check -q --plugin "$mine" -p h=2,n=70,d=20,causal,dtype=fp32 \
+    -p nq=9,nk=40,d=8,causal,dtype=fp32
+[ "$(grep -c '^  mine .*pass' "$scratch/out")" -eq 2 ] && ! grep -q cpu- "$scratch/out"
+ok $? "... alone, and passes"
+expect 3 "refused every case" "its refusal is a refusal" "$flashback" check -q --plugin "$mine" -v mine \
+    -p n=8,d=8,dtype=bf16
+cat >"$scratch/mine.ini" <<'INI'
+[grid]
+variant = mine cpu-split
+problem = n=33,d=16,dtype=fp32 n=8,d=8,dtype=bf16
+[measure]
+what = speed error determinism
+max_samples = 6
+max_seconds = 0.2
+INI
+expect 0 "" "--dry-run" "$flashback" run "$scratch/mine.ini" --plugin "$mine" --dry-run
+grep -q '^refused  mine|.*only dtype=fp32' "$scratch/out" && grep -q '^run  *mine|' "$scratch/out"
+ok $? "... asks the plug-in for its refusals"
+expect 0 "" "it is timed beside a built-in variant" "$flashback" run -q "$scratch/mine.ini" \
+    --plugin "$mine" -o "$scratch/mine.h5"
+"$flashback" table "$scratch/mine.h5" | grep -q '^  mine .*pass'
+ok $? "... and stands in the table"
+expect 2 "unknown variant" "without the plug-in its name means nothing" "$flashback" run -q \
+    "$scratch/mine.ini" -o "$scratch/other.h5"
+
+# ---- Those that are no plug-ins
+build() {
+    $cc -std=c11 -D_GNU_SOURCE -I"$top_srcdir/include" -DFAULT="$1" -fPIC -shared \
+        -o "$scratch/$1.so" "$top_srcdir/tests/plugin_faults.c" -lm
+}
+check() {
+    "$flashback" check -q --plugin "$scratch/$1.so" -v faulty -v cpu-split -p n=1,d=8,dtype=fp32
+}
+refused() { # FAULT PATTERN TEXT [STATUS]
+    build "$1"
+    expect "${4:-2}" "$2" "$3" check "$1"
+}
+expect 4 "cannot be loaded" "a file that is not there" "$flashback" check --plugin "$scratch/none.so"
+echo text >"$scratch/text.so"
+expect 4 "cannot be loaded" "a file that is no object" "$flashback" check --plugin "$scratch/text.so"
+echo 'int nothing;' >"$scratch/empty.c"
+$cc -shared -fPIC -o "$scratch/empty.so" "$scratch/empty.c"
+expect 2 "does not export fb_plugin_variants" "an object that is no plug-in" "$flashback" check \
+    --plugin "$scratch/empty.so"
+refused OLD_ABI "version 0 of flashback.h.*has 1" "one for another version of the header"
+refused OTHER_SIZE "64 bytes" "one with another struct"
+refused NO_NAME "not of a-z" "one with an impossible name"
+refused TAKEN_NAME "'cpu-split' is taken" "one with a name that is taken"
+refused NO_BACKWARD "lacks one of" "one without a backward"
+refused EMPTY_TABLE "offers no variant" "one with an empty table"
+build SOUND
+expect 2 "'faulty' is taken" "one given twice" "$flashback" check --plugin "$scratch/SOUND.so" \
+    --plugin "$scratch/SOUND.so" -p n=1,d=8,dtype=fp32
+
+# ---- Those that misbehave: FAULT, the verdict and reason of its row
+expect 0 "" "a sound one" check SOUND
+misbehaves() {
+    build "$1"
+    check "$1" >"$scratch/out" 2>"$scratch/err"
+    local got=$?
+    [ $got -eq 1 ] && grep -Eq "^  faulty +$2" "$scratch/out" && grep -Eq '^  cpu-split +pass' "$scratch/out"
+    ok $? "$3, and the run goes on"
+}
+misbehaves CRASH "crashed +killed by signal 11 .*in backward" "a crash is a crash"
+misbehaves CRASH_ASKED "crashed +killed by signal 11 .*in prepare" "a crash when asked is one, too"
+misbehaves OUTSIDE "fail .*guard after dq" "a write outside is found"
+misbehaves WRONG "fail .*dv: .*times the bound" "a wrong result is found"
+misbehaves NOTHING "fail .*was not written" "an output that is not written is found"
+misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
+build HANG
+cat >"$scratch/hang.ini" <<'INI'
+[grid]
+variant = faulty cpu-split
+problem = n=1,d=8,dtype=fp32
+[measure]
+deadline = 1
+INI
+"$flashback" check -q "$scratch/hang.ini" --plugin "$scratch/HANG.so" -v faulty -v cpu-split >"$scratch/out" 2>&1
+[ $? -eq 1 ] && grep -q 'faulty .*crashed .*deadline of 1 s in backward' "$scratch/out" &&
+    grep -q 'cpu-split .*pass' "$scratch/out"
+ok $? "a hang is a hang, and the run goes on"
+
+# ---- Those that do so when they are loaded: nothing of theirs is known, the rest goes on
+for fault in CRASH_LOADING EXIT_LOADING; do
+    build $fault
+    "$flashback" check -q --plugin "$scratch/$fault.so" --plugin "$mine" -p n=8,d=8,dtype=fp32 \
+        >"$scratch/out" 2>"$scratch/err"
+    [ $? -eq 1 ] && grep -Eq "$fault.so' is left out: .* while it was loaded" "$scratch/err" &&
+        grep -q '^  mine .*pass' "$scratch/out"
+    ok $? "$fault: left out, and the run goes on"
+done
+build HANG_LOADING
+"$flashback" check -q --plugin "$scratch/HANG_LOADING.so" --plugin "$mine" -p n=8,d=8,dtype=fp32 \
+    >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ] && grep -q "left out: it does not return" "$scratch/err" && grep -q '^  mine .*pass' "$scratch/out"
+ok $? "HANG_LOADING: left out, and the run goes on"
+tap_done
