@@ -34,7 +34,8 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(fb_bench_wait(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
     bench->torn |= !strncmp(found.text, "guard", 5);
-    fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s", found.text);
+    fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s",
+                     found.text);
     return FB_OK;
 }
 
@@ -138,7 +139,8 @@ static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findin
                             bench->record.bn, &outputs, &judgement));
     if (judgement.verdict == FB_VERDICT_FAIL) {
         fb_findings_note(findings,
-             bench->saved_bytes ? "second call: %s" : "second call, on the reference's o and lse: %s",
+             bench->saved_bytes ? "second call: %s"
+                                : "second call, on the reference's o and lse: %s",
              judgement.reason);
         findings->declared = FB_VERDICT_FAIL;
     }
