@@ -23,10 +23,10 @@ static const char usage[] =
     "                        judged; may be repeated\n"
     "      --golden FILE     every group of a file of exact gradients; the reference is judged\n"
     "                        on it too\n"
-    "      --runs R          backward calls of the determinism test (10; 3 of the default set's long\n"
-    "                        problems; 2 with --long)\n"
-    "      --long            the default set and a pairwise covering array of sizes, masks, terms,\n"
-    "                        layouts, types and data: half an hour on two cores\n"
+    "      --runs R          backward calls of the determinism test (10; 3 of the default set's\n"
+    "                        long problems; 2 with --long)\n"
+    "      --long            the default set and a pairwise covering array of sizes, masks,\n"
+    "                        terms, layouts, types and data: half an hour on two cores\n"
     "      --self-test       the negative controls: kernels that make a classic mistake, and the\n"
     "                        judge itself; takes no other option but --quiet\n"
     "      --json FILE       all rows, machine and build as JSON\n"
@@ -40,7 +40,15 @@ static const char usage[] =
 
 enum { LIST = 64 };
 
-enum { OPTION_GOLDEN = 256, OPTION_RUNS, OPTION_JSON, OPTION_SELF_TEST, OPTION_PLUGIN, OPTION_LONG, OPTION_HELP };
+enum {
+    OPTION_GOLDEN = 256,
+    OPTION_RUNS,
+    OPTION_JSON,
+    OPTION_SELF_TEST,
+    OPTION_PLUGIN,
+    OPTION_LONG,
+    OPTION_HELP
+};
 
 struct arguments {
     struct fb_check_options check;
@@ -113,7 +121,8 @@ static enum fb_status run_self_test(const struct arguments *a, const char *exper
     const struct fb_check_options *o = &a->check;
     if (experiment || o->problem_count || o->variant_count || o->setting_count || o->golden ||
         o->plugin_count || o->json || o->recipe || *o->numerics || o->runs || o->is_long)
-        return fb_fail(FB_USAGE, "check: --self-test chooses its own cases; only --quiet goes with it");
+        return fb_fail(FB_USAGE,
+                       "check: --self-test chooses its own cases; only --quiet goes with it");
     return fb_self_test(o->quiet, exit_status);
 }
 
