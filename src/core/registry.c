@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/registry.h"
 
+#include <stddef.h>
 #include <string.h>
 
 const struct fb_variant *fb_registry_at(int index)
@@ -24,4 +25,10 @@ const struct fb_variant *fb_registry_find(const char *name)
 int fb_variant_is_trap(const struct fb_variant *variant)
 {
     return !strncmp(variant->name, "trap-", 5);
+}
+
+int fb_variant_accepts(const struct fb_variant *variant, unsigned what)
+{
+    const size_t end = offsetof(struct fb_variant, accepts) + sizeof variant->accepts;
+    return variant->struct_size >= end && (variant->accepts & what) == what;
 }

@@ -75,6 +75,7 @@ enum fb_status fb_bench_open(struct fb_bench *bench)
     fb_phases_reset(&bench->phases);
     bench->host.phases = &bench->phases;
     FB_TRY_OUT(copy_inputs(bench));
+    bench->buffers.args.keep = bench->shared->keep;
     FB_TRY_OUT(prepare(bench));
 out:
     if (status != FB_OK)

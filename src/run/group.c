@@ -104,8 +104,8 @@ static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
 {
     bool timeable = false;
     enum fb_status status = fb_bench_ask(bench);
-    if (status == FB_OK && work->shared.keep)
-        status = fb_fail(FB_REFUSED, "the dropout mask is given from outside");
+    if (status == FB_OK && work->shared.keep && !fb_variant_accepts(bench->variant, FB_ACCEPT_KEEP))
+        status = fb_fail(FB_REFUSED, "takes no dropout mask from outside, which this data has");
     if (status == FB_OK) {
         FB_TRY(open_judge(work));
         status = fb_bench_check(bench, &timeable);
