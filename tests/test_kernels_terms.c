@@ -127,7 +127,7 @@ static void test_numerics(void)
 static void test_recipes(void)
 {
     static const char *const recipes[] = {"sink:logit=10@1", "mean@1",      "deep-negative@1",
-                                          "one-hot@1",       "repeat@1",    "peaky@1",
+                                          "one-hot@1",       "repeat@1",    "heavy-tailed@1",
                                           "tiny@1",          "one-signed@1"};
     int bad[MOST] = {0};
     for (size_t r = 0; r < sizeof recipes / sizeof *recipes; r++)
