@@ -17,7 +17,7 @@ static const char usage[] =
     "  -p, --problem TEXT    this problem, as b=1,h=8,n=512,d=64,causal; may be repeated\n"
     "  -v, --variant NAME    only this variant; may be repeated\n"
     "  -n, --numerics TEXT   declared numerics of the problems, as dkv=bf16,dq=fp32\n"
-    "  -r, --recipe TEXT     how their inputs are made, as randn@1\n"
+    "  -r, --recipe TEXT     how their inputs are made, as randn@1, or file:x.h5@bnhd\n"
     "  -s, --set KEY=VALUE   over the experiment's value; may be repeated\n"
     "      --plugin FILE     a shared object with variants of your own; without -v they alone are\n"
     "                        judged; may be repeated\n"
@@ -32,10 +32,12 @@ static const char usage[] =
     "      --json FILE       all rows, machine and build as JSON\n"
     "  -q, --quiet           no remarks on stderr\n"
     "      --help            this text\n\n"
-    "A problem is items joined by commas: n (or nq, nk) and d; b, h, hk, dv; dtype=fp32|bf16|fp16;\n"
+    "A problem is items joined by commas: n (or nq, nk) and d; b, h, hk, dv; "
+    "dtype=fp32|bf16|fp16;\n"
     "causal or mask=full|causal|causal-topleft; window=L:R; scale=, softcap=, alibi=, bias=,\n"
     "dropout=P@SEED:OFFSET, sink, dlse, qlens=, klens=, layout=. Numerics: dkv=, dq= (fp32, bf16,\n"
-    "bf16-stochastic, bf16-truncate, fp16, fp32-kahan, bf16-kahan, fp64), ps=in|fp32, delta=, lse=,\n"
+    "bf16-stochastic, bf16-truncate, fp16, fp32-kahan, bf16-kahan, fp64), ps=in|fp32, delta=, "
+    "lse=,\n"
     "round=tile|row. A wrong word is answered with the allowed ones.\n";
 
 enum { LIST = 64 };
