@@ -157,7 +157,8 @@ __device__ __forceinline__ void sm80_fwd_finish(const fb_sm80_args &p, const sm8
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const int at = row + acc_row(i, 2 * half, 16);
-            float top = r.max[i][half], sum = sm80_four_lanes_sum(r.sum[i][half]), shrink = 1;
+            const float seen = sm80_four_lanes_sum(r.sum[i][half]); /* 0: no key, sink or not */
+            float top = r.max[i][half], sum = seen, shrink = 1;
             if (C::GENERAL && p.sink) {
                 const float sink = p.sink[head] * log2_e, higher = fmaxf(top, sink);
                 shrink = exp2_approx(top - higher);
@@ -167,8 +168,8 @@ __device__ __forceinline__ void sm80_fwd_finish(const fb_sm80_args &p, const sm8
             if (threadIdx.x % 4 == 0 && at < seq.nq)
                 p.lse.data[seq.q_batch * p.lse.batch + head * p.lse.head +
                            (seq.q_row + at) * p.lse.row] =
-                    sum > 0 ? (top + log2f(sum)) * 0.69314718055994531f : -INFINITY;
-            r.sum[i][half] = sum > 0 ? shrink / sum : 0;
+                    seen == 0 ? -INFINITY : (top + log2f(sum)) * 0.69314718055994531f;
+            r.sum[i][half] = seen == 0 ? 0 : shrink / sum;
         }
 }
 
