@@ -344,24 +344,6 @@ static enum fb_status judge_whole(struct fb_judge *judge, const struct subject *
     return FB_OK;
 }
 
-/* The rows outside the sample: a gross error fails the tensor whatever was declared. */
-static enum fb_status judge_whole(struct fb_judge *judge, const struct subject *s,
-                                  struct fb_judgement *j)
-{
-    char text[256];
-    if (!judge->whole.o || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV ||
-        j->metrics[s->which].nonfinite)
-        return FB_OK;
-    FB_TRY(fb_whole_compare(&judge->whole, s->which, s->tensor, judge->args.problem->dtype,
-                            &j->metrics[s->which], text));
-    if (!*text)
-        return FB_OK;
-    j->declared[s->which] = j->standard[s->which] = FB_VERDICT_FAIL;
-    if (!j->reason[0])
-        snprintf(j->reason, sizeof j->reason, "%s", text);
-    return FB_OK;
-}
-
 enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics *declared,
                                 int64_t bm, int64_t bn, const struct fb_args *outputs,
                                 struct fb_judgement *j)
