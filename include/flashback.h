@@ -85,6 +85,18 @@ enum fb_layout {
 
 #define FB_OPEN (-1) /* an open side of the window */
 
+/* The dropout mask. Which entries of p are kept is a function of seed, offset and position alone,
+ * so that forward and backward, and anybody outside, make the same mask. Entry (batch, query head,
+ * i, j) has the number e = ((batch h + head) nq + i) nk + j, in 64 bits, with nq and nk of the
+ * problem (of the longest sequence where lengths are packed; i and j count within their sequence).
+ * The block of four words for it is Philox4x32-10 with
+ *
+ *     key     = (low, high word of seed)
+ *     counter = (low, high word of offset, low, high word of e / 4)
+ *
+ * and the entry is kept when word e mod 4 of the block, as an unsigned number, is at least
+ * round(dropout 2^32). doc/derivation.md has it as ten lines of numpy. */
+
 struct fb_problem {
     int64_t b, h, hk; /* batch, query heads, key heads; h is a multiple of hk */
     int64_t nq, nk;   /* queries and keys; the longest sequence where qlens or klens is given */
@@ -98,8 +110,9 @@ struct fb_problem {
     enum fb_alibi alibi;  /* adds -slope * |i + nk - nq - j| to s */
     double *alibi_slopes; /* [h], owned, with FB_ALIBI_LIST; NULL otherwise */
     enum fb_bias bias;    /* added to s after the softcap; its gradient dbias is asked for too */
-    double dropout;       /* probability that an entry of p is dropped; 0 is off */
-    uint64_t dropout_seed, dropout_offset; /* key and counter of the Philox4x32-10 mask */
+    double dropout;       /* probability that an entry of p is dropped, what stays is multiplied
+                             by 1 / (1 - dropout); 0 is off */
+    uint64_t dropout_seed, dropout_offset; /* key and counter of the dropout mask, see above */
     int sink; /* one more logit a head takes part in the softmax; dsink is asked for */
     int dlse; /* the loss depends on lse too: its gradient enters delta */
     int64_t *qlens, *klens; /* [b], owned: packed sequences; NULL where all have one length */
@@ -167,6 +180,8 @@ struct fb_args {
     void *saved;     /* what the variant's forward leaves to its backward, 256-byte aligned */
     void *workspace; /* scratch of one call, 256-byte aligned, holding anything at entry */
     size_t saved_bytes, workspace_bytes; /* what fb_variant.sizes asked for */
+    const uint8_t *keep; /* [b, h, nq, nk], 1 is kept: a dropout mask given from outside instead of
+                            seed and offset. NULL but for variants that accept FB_ACCEPT_KEEP. */
 };
 
 /* ---- Context: what the harness offers to a variant --------------------------------------------
@@ -198,6 +213,9 @@ struct fb_context {
 #define FB_DET_DK 2u
 #define FB_DET_DV 4u
 #define FB_DET_ALL (FB_DET_DQ | FB_DET_DK | FB_DET_DV)
+
+/* Bits of fb_variant.accepts. */
+#define FB_ACCEPT_KEEP 1u /* fb_args.keep is honoured */
 
 enum fb_growth { FB_GROWTH_NONE, FB_GROWTH_LINEAR, FB_GROWTH_QUADRATIC }; /* in n */
 
@@ -237,6 +255,8 @@ struct fb_variant {
      * or the gradients and the workspace (backward). state is NULL without prepare. */
     enum fb_status (*forward)(struct fb_context *, void *state, const struct fb_args *);
     enum fb_status (*backward)(struct fb_context *, void *state, const struct fb_args *);
+
+    unsigned accepts; /* FB_ACCEPT_*: what the harness may hand over beyond the problem */
 };
 
 /* A plug-in is a shared object that exports this function: a NULL-terminated table. */

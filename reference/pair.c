@@ -65,7 +65,8 @@ static void score(const struct fb_ref_group *g, int64_t head, struct fb_ref_pair
     pair->s = r + bias - distance;
     if (sizes) {
         pair->qk_size *= fabs(problem->scale);
-        pair->s_size = fabs(r) + fabs(bias) + fabs(distance);
+        /* -inf masks exactly: nothing is rounded where it is added */
+        pair->s_size = fabs(r) + (isinf(bias) ? 0 : fabs(bias)) + fabs(distance);
     }
 }
 

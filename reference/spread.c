@@ -25,11 +25,13 @@ static double score_error(const struct fb_ref_group *g, const struct fb_ref_pair
     return pair->g * r->score * pair->qk_size + r->term * pair->s_size;
 }
 
-/* Relative error of p_ij as the forward makes it. */
+/* Relative error of p_ij as the forward makes it. p is exactly 0 in a row whose lse is -inf. */
 static double forward_rho(const struct fb_ref_group *g, const struct fb_ref_row *row,
                           const struct fb_ref_pair *pair)
 {
     const struct fb_ref_roundings *r = g->want->roundings;
+    if (isinf(row->lse))
+        return 0;
     return score_error(g, pair) + r->lse * fabs(row->lse) + r->exponent;
 }
 
@@ -37,7 +39,8 @@ static double forward_rho(const struct fb_ref_group *g, const struct fb_ref_row 
 static double rho_of(const struct fb_ref_group *g, const struct fb_ref_row *row,
                      const struct fb_ref_pair *pair)
 {
-    return forward_rho(g, row, pair) + g->want->roundings->lse_read * fabs(row->lse);
+    double read = isinf(row->lse) ? 0 : g->want->roundings->lse_read * fabs(row->lse);
+    return forward_rho(g, row, pair) + read;
 }
 
 /* Absolute error of g_ij, the derivative of the softcap. */

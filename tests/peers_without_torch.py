@@ -86,6 +86,7 @@ question = expand
 shows = yes
 [measure]
 max_samples = 9
+max_seconds = 0.5
 interval = 0.5 ; wide
 l2 = warm
 mode = burst
@@ -112,12 +113,14 @@ def test_grid():
     ok(first.problem == "b=1,h=4,hk=4,nq=32,nk=32,d=16,dv=16,dtype=bf16,mask=full"
        and first.recipe == "randn@1", "in the canonical text")
     ok(len(grid.groups(cases)) == 9 and cases[8].numerics.startswith("dkv=bf16"), "and its groups")
-    ok(len(grid.expand(FLASHBACK, path, ["n=8", "d=8"])) < 9, "--set replaces a list")
-    ok("n=" in raises(Usage, lambda: grid.expand(FLASHBACK, path, ["n=x"])), "what is wrong is said")
+    more = grid.expand(FLASHBACK, path, ["recipe=randn@1 randn@2"])
+    ok(len(more) == 18, "--set replaces a list")
+    wrong = raises(Usage, lambda: grid.expand(FLASHBACK, path, ["recipe=sink"]))
+    ok("recipe 'sink'" in wrong, "what is wrong is said")
     ok(raises(Usage, lambda: grid.expand(FLASHBACK, scratch("none.ini"))), "no such experiment")
     rules = grid.read_measure(INI, ["warmup=3", "n=8"])
-    ok((rules.max_samples, rules.interval, rules.flush, rules.forward, rules.warmup, rules.rest)
-       == (9, 0.5, False, False, 3, None), "[measure] and --set")
+    ok((rules.max_samples, rules.max_seconds, rules.interval, rules.flush, rules.forward,
+        rules.warmup, rules.rest) == (9, 0.5, 0.5, False, False, 3, None), "[measure] and --set")
     ok(grid.read_texts(INI) == {"question": "does it expand", "shows": "yes"}, "question and shows")
     out = flashback("run", path, "--set", "variant=null", "--set", "max_seconds=0.01", "-q",
                     "-o", scratch("own.h5"))
@@ -196,7 +199,7 @@ def test_sampling():
     ok(order[:8] == ["even", "even", "noisy", "noisy", "even", "noisy", "even", "noisy"],
        "warm-up first, then in turn")
     ok(("sleep", 0.5) in timer.log and ("sleep", 1.0) in timer.log and ("flush", 0) in timer.log
-       and max(s for _, s in timer.log) <= 1, "rests as long as the sample before, at most a second")
+       and max(s for _, s in timer.log) <= 1, "rests as long as the sample before")
     s = stats.summary([4.0, 1.0, 3.0, 2.0])
     ok((s["median"], s["q1"], s["min"], s["max"]) == (2.5, 1.75, 1.0, 4.0) and math.isnan(s["lo"]),
        "median and quartiles; no interval below six")
@@ -213,14 +216,15 @@ def made_record(case, peer, base):
     record.fill_times(made, "fwd", [base / 3] * 6)
     record.fill_method(made, grid.Measure(rest=20), FakeTimer(), "interval")
     record.fill_ceilings(made, 780.0, 4200.0)
-    made.update({"saved_bytes": 0, "workspace_bytes": 4096, "dq_rel_l2": 2.5e-3, "dq_max_abs": 1e-3})
+    made.update({"saved_bytes": 0, "workspace_bytes": 4096})
+    made.update({"dq_rel_l2": 2.5e-3, "dq_max_abs": 1e-3})
     return record.end(made, "done", "", 1.5)
 
 
 def test_journal():
     cases = grid.expand(FLASHBACK, scratch("peers.ini"))
     path = scratch("peers.jsonl")
-    journal = Journal(path, {"program": "torch_peers", "host": "here", "shard": "1", "shards": "1"})
+    journal = Journal(path, {"program": "torch_peers", "host": "here"})
     ok(raises(Usage, lambda: Journal(path, {}, resume=True)), "a second writer is kept out")
     journal.append(made_record(cases[0], "torch-flash", 2e-3))
     refused = record.begin(cases[8], PEERS["torch-flash"], problem.parse(cases[8].problem))
@@ -236,9 +240,9 @@ def test_journal():
     journal.close()
     out = flashback("table", path, "--kind", "speed", "--format", "csv")
     ok(out.returncode == 0 and "torch-flash" in out.stdout and "torch-cudnn" in out.stdout
-       and "2.080" in out.stdout, "table reads it")
+       and ",2.08," in out.stdout, "table reads it")
     out = flashback("merge", scratch("all.h5"), scratch("own.h5"), path)
-    ok(out.returncode == 0 and os.path.exists(scratch("all.h5")), "merge joins it to Flashback's own")
+    ok(out.returncode == 0 and os.path.exists(scratch("all.h5")), "merge joins it to the others")
     out = flashback("table", scratch("all.h5"), "--kind", "memory", "--format", "csv")
     ok("torch-cudnn" in out.stdout and "null" in out.stdout, "and both stand in one table")
     out = flashback("export", scratch("all.h5"))

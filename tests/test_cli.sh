@@ -33,8 +33,8 @@ expect 2 "needs a value" "an option without its value" "$flashback" check -v
 expect 0 "" "n=0 is a success" "$flashback" check -v cpu-split -v cpu-atomic -p n=0,d=8,dtype=fp32
 expect 0 "" "nk=0 is a success" "$flashback" check -v cpu-split -p nq=4,nk=0,d=8,dtype=fp32
 expect 0 "" "b=0 is a success" "$flashback" check -v cpu-split -p b=0,n=4,d=8,dtype=fp32
-expect 3 "cpu-split' refused every case" "a named variant that refuses all" \
-    "$flashback" check -v cpu-split -p n=8,d=8,dropout=0.5@1:0
+expect 3 "cpu-atomic' refused every case" "a named variant that refuses all" \
+    "$flashback" check -v cpu-atomic -p n=8,d=8 -n dq=bf16,round=row
 
 # ---- Experiments
 printf '[grid]\nvariant = cpu-split\nseqlen = 8\n' >"$scratch/typo.ini"

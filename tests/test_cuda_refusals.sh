@@ -11,7 +11,7 @@ fi
 export CUDA_VISIBLE_DEVICES=-1
 
 "$flashback" list >"$scratch/list"
-for variant in simt-naive simt-atomic simt-split simt-ml cublas-naive; do
+for variant in simt-naive simt-atomic simt-split simt-ml cublas-naive sm90-atomic sm90-ordered sm90-split; do
     grep -Eq "^$variant +no .*no CUDA device" "$scratch/list"
     ok $? "list says why $variant does not run here"
 done

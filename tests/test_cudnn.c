@@ -29,7 +29,7 @@ int main(void)
 #include "core/status.h"
 #include "kernels/cudnn/attention.h"
 
-/* ---- A library that counts ---------------------------------------------------------------------- */
+/* ---- A library that counts ----------------------------------------------------------------- */
 
 static int alive, calls, fail_at, of_kind[64];
 
@@ -178,7 +178,7 @@ static void test_roles(void)
            used[1], used[2]);
 }
 
-/* ---- Refusals ----------------------------------------------------------------------------------- */
+/* ---- Refusals ------------------------------------------------------------------------------ */
 
 /* Why the variant refuses; "" when it does not, or only for want of the library. */
 static const char *refusal(const char *text, const char *numerics_text)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/status.h"
+#include "store/crc.h"
 #include "store/files.h"
 #include "store/journal_private.h"
 #include "tests/make_records.h"
@@ -327,11 +328,23 @@ static void test_no_locks(void)
     }
 }
 
+/* The checksum is the one that zip and every language's library compute. All byte values: a short
+ * text does not meet every entry of the table. */
+static void test_checksum(void)
+{
+    unsigned char all[256];
+    for (int i = 0; i < 256; i++)
+        all[i] = (unsigned char)i;
+    tap_ok(fb_crc32("123456789", 9) == 0xcbf43926, "the CRC-32 of 123456789");
+    tap_ok(fb_crc32(all, sizeof all) == 0x29058c73, "the CRC-32 of all byte values");
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
         return 99;
     snprintf(path, sizeof path, "%s/x.jsonl", folder);
+    test_checksum();
     test_plain();
     test_torn_tail();
     test_flipped_bits();

@@ -124,6 +124,7 @@ static const struct fb_variant cpu_atomic = {
     .tiles = fb_cpu_key_major_tiles,
     .forward = fb_cpu_forward_only,
     .backward = backward,
+    .accepts = FB_ACCEPT_KEEP,
 };
 
 const struct fb_variant *const fb_variants_cpu_atomic[] = {&cpu_atomic, NULL};

@@ -10,21 +10,8 @@
 
 const char *fb_cpu_refuse(const struct fb_problem *p, const struct fb_numerics *n)
 {
+    (void)p;
     (void)n;
-    if (p->softcap != 0)
-        return "no softcap";
-    if (p->alibi != FB_ALIBI_NONE)
-        return "no alibi";
-    if (p->bias != FB_BIAS_NONE)
-        return "no bias";
-    if (p->dropout > 0)
-        return "no dropout";
-    if (p->sink)
-        return "no sink";
-    if (p->dlse)
-        return "no dlse";
-    if (p->qlens || p->klens)
-        return "no packed lengths (qlens, klens)";
     return fb_cpu_isa_error();
 }
 
@@ -71,17 +58,59 @@ static int64_t side(int64_t window)
 
 static void set_mask(struct fb_cpu_job *job, const struct fb_problem *p)
 {
-    const int64_t offset = p->nk - p->nq;
-    job->lo = -FB_CPU_OPEN;
-    job->hi = FB_CPU_OPEN;
+    job->left = -FB_CPU_OPEN;
+    job->right = job->top = FB_CPU_OPEN;
     if (p->mask == FB_MASK_CAUSAL)
-        job->hi = offset;
+        job->right = 0;
     if (p->mask == FB_MASK_CAUSAL_TOPLEFT)
-        job->hi = 0;
+        job->top = 0;
     if (p->window_left != FB_OPEN)
-        job->lo = offset - side(p->window_left);
+        job->left = -side(p->window_left);
     if (p->window_right != FB_OPEN)
-        job->hi = fb_cpu_min(job->hi, offset + side(p->window_right));
+        job->right = fb_cpu_min(job->right, side(p->window_right));
+}
+
+static void set_lengths(struct fb_cpu_job *job, const struct fb_problem *p)
+{
+    job->packed = p->qlens || p->klens;
+    job->q_rows = p->nq;
+    job->k_rows = p->nk;
+    job->entries = p->b * p->nq * p->nk;
+    if (!job->packed)
+        return;
+    job->q_rows = job->k_rows = job->entries = 0;
+    for (int64_t b = 0; b < p->b; b++) {
+        const int64_t nq = p->qlens ? p->qlens[b] : p->nq, nk = p->klens ? p->klens[b] : p->nk;
+        job->q_rows += nq;
+        job->k_rows += nk;
+        job->entries += nq * nk;
+    }
+}
+
+/* An entry is kept when its word is at least round(dropout 2^32): above that less one. Where that
+ * is 0 everything is kept. */
+static void set_dropout(struct fb_cpu_terms *terms, const struct fb_problem *p)
+{
+    const uint64_t threshold = (uint64_t)(p->dropout * 0x1p32 + 0.5);
+    terms->dropout = threshold > 0;
+    terms->limit = (uint32_t)(threshold - 1);
+    terms->rescale = (float)(1 / (1 - p->dropout));
+    terms->seed = p->dropout_seed;
+    terms->offset = p->dropout_offset;
+}
+
+static void set_terms(struct fb_cpu_job *job, const struct fb_problem *p)
+{
+    struct fb_cpu_terms *terms = &job->terms;
+    terms->softcap = (float)p->softcap;
+    terms->alibi = p->alibi != FB_ALIBI_NONE;
+    terms->bias = p->bias != FB_BIAS_NONE;
+    terms->bias_one_batch = p->bias == FB_BIAS_HEAD || p->bias == FB_BIAS_ALL;
+    terms->bias_one_head = p->bias == FB_BIAS_BATCH || p->bias == FB_BIAS_ALL;
+    set_dropout(terms, p);
+    terms->sink = p->sink;
+    terms->dlse = p->dlse;
+    terms->any = terms->softcap != 0 || terms->alibi || terms->bias || terms->dropout;
 }
 
 struct fb_cpu_job fb_cpu_job_plan(const struct fb_problem *p, const struct fb_numerics *n)
@@ -106,6 +135,8 @@ struct fb_cpu_job fb_cpu_job_plan(const struct fb_problem *p, const struct fb_nu
         .round_row = n->round == FB_ROUND_ROW,
     };
     set_mask(&job, p);
+    set_lengths(&job, p);
+    set_terms(&job, p);
     return job;
 }
 
@@ -124,6 +155,29 @@ static void mark_phase(void *context, const char *name)
     ctx->phase(ctx, name);
 }
 
+/* A dimension that is shared has one index, seen at every place. */
+static struct fb_cpu_view shared_view(const struct fb_tensor *t)
+{
+    struct fb_cpu_view view = view_of(t);
+    for (int i = 0; i < 3; i++)
+        view.stride[i] = t->shape[i] == 1 ? 0 : t->stride[i];
+    return view;
+}
+
+static void give_terms(struct fb_cpu_job *job, const struct fb_args *a)
+{
+    struct fb_cpu_terms *terms = &job->terms;
+    terms->slopes = shared_view(&a->alibi);
+    terms->bias_values = shared_view(&a->bias);
+    terms->grad_bias = shared_view(&a->dbias);
+    terms->sink_values = shared_view(&a->sink);
+    terms->grad_sink = shared_view(&a->dsink);
+    terms->grad_lse = view_of(&a->dlse);
+    terms->keep = a->keep;
+    job->cu_q = a->cu_qlens;
+    job->cu_k = a->cu_klens;
+}
+
 struct fb_cpu_job fb_cpu_job_call(struct fb_context *ctx, const struct fb_args *a)
 {
     struct fb_cpu_job job = fb_cpu_job_plan(a->problem, a->numerics);
@@ -137,6 +191,7 @@ struct fb_cpu_job fb_cpu_job_call(struct fb_context *ctx, const struct fb_args *
     job.grad_q = view_of(&a->dq);
     job.grad_k = view_of(&a->dk);
     job.grad_v = view_of(&a->dv);
+    give_terms(&job, a);
     if (ctx->phase) {
         job.phase = mark_phase;
         job.phase_context = ctx;

@@ -4,12 +4,29 @@
  */
 #include "variants/cpu_key_major.h"
 
+#include "kernels/cpu/terms.h"
 #include "kernels/cpu/tile.h"
 #include "variants/cpu_common.h"
 
+/* Room for the tiles of one head. Packed sequences begin anywhere: the tiles of sequence b are
+ * numbered from (rows before it) / 64 + b on, which no other sequence's reach. */
+static int64_t head_turns(const struct fb_cpu_job *job)
+{
+    return job->q_rows / FB_CPU_QUERY_TILE + (job->packed ? job->b : 1);
+}
+
 static int64_t turn_count(const struct fb_cpu_job *job)
 {
-    return job->b * job->h * fb_cpu_tiles(job->nq, FB_CPU_QUERY_TILE);
+    return (job->packed ? 1 : job->b) * job->h * head_turns(job);
+}
+
+_Atomic int64_t *fb_cpu_key_major_turn(const struct fb_cpu_key_major *k,
+                                       const struct fb_cpu_dq_tile *tile)
+{
+    const struct fb_cpu_seq *seq = tile->seq;
+    const int64_t first = seq->q_row / FB_CPU_QUERY_TILE + (k->job.packed ? seq->b : 0);
+    return &k->turns[(seq->batch * k->job.h + tile->h) * head_turns(&k->job) + first +
+                     tile->row / FB_CPU_QUERY_TILE];
 }
 
 static void layout(struct fb_cpu_arena *arena, struct fb_cpu_key_major *k,
@@ -47,6 +64,7 @@ enum fb_status fb_cpu_key_major_backward(struct fb_context *ctx, const struct fb
     fb_cpu_rows_compute(&k.job, &k.rows);
     if (k.job.delta == FB_CPU_DELTA_RECOMPUTED)
         fb_cpu_q_run(&k.recompute);
+    fb_cpu_terms_sinks(&k.job, &k.rows);
     fb_cpu_phase(&k.job, "clear");
     fb_cpu_dq_clear(&k.dq);
     for (int64_t i = 0; k.turns && i < turn_count(&k.job); i++)

@@ -19,8 +19,12 @@ struct fb_cpu_key_major {
     struct fb_cpu_q recompute; /* with delta=recomputed */
     struct fb_cpu_dq dq;
     struct fb_cpu_kv kv;
-    _Atomic int64_t *turns; /* [b, h, query tiles], zero at the start; NULL unless asked for */
+    _Atomic int64_t *turns; /* one a query tile, zero at the start; NULL unless asked for */
 };
+
+/* The counter of a query tile. */
+_Atomic int64_t *fb_cpu_key_major_turn(const struct fb_cpu_key_major *k,
+                                       const struct fb_cpu_dq_tile *tile);
 
 struct fb_cpu_key_major_policy {
     void (*add)(void *state,

@@ -7,7 +7,7 @@
  * an lse that was rounded, so it refuses lse=bf16; whether p is more accurate is the question the
  * variant is for (lse = m + ln l costs one rounding of a number near ln n).
  *
- * The saved block: m, then l, fp32 [b, h, nq] each. o and lse are written as by everybody.
+ * The saved block: m, then l, fp32, one a query row each. o and lse are written as by everybody.
  *
  * Synchronisation, budgets and determinism: as cpu-split.
  */
@@ -23,7 +23,7 @@ static const char *why_not(const struct fb_problem *problem, const struct fb_num
 
 static size_t rows_of(const struct fb_cpu_job *job)
 {
-    return (size_t)(job->b * job->h * job->nq);
+    return (size_t)fb_cpu_lines(job);
 }
 
 static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
@@ -82,6 +82,7 @@ static const struct fb_variant cpu_ml = {
     .tiles = fb_cpu_two_pass_tiles,
     .forward = forward,
     .backward = backward,
+    .accepts = FB_ACCEPT_KEEP,
 };
 
 const struct fb_variant *const fb_variants_cpu_ml[] = {&cpu_ml, NULL};

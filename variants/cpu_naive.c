@@ -5,12 +5,13 @@
  * activation checkpointing does, and has it in the workspace.
  *
  * kernels/cpu/naive.c does the work: BLAS GEMMs on whole matrices, softmax and its gradient as one
- * pass each. P is saved in the type that ps declares: the problem's dtype, or fp32 with ps=fp32.
- * cpu-naive reads no lse in its backward and therefore refuses lse=bf16; sums are the BLAS's, hence
- * fp32 accumulators alone.
+ * pass each. P is saved in the type that ps declares: the problem's dtype, or fp32 with ps=fp32 or
+ * a bias. cpu-naive reads no lse in its backward and therefore refuses lse=bf16; sums are the
+ * BLAS's, hence fp32 accumulators alone.
  *
- * Memory: saved 2 or 4 bytes n^2 a head (cpu-naive); workspace 8 bytes n^2 a thread.
- * Deterministic. Source: the attention of every framework before fused kernels.
+ * Memory: saved 2 or 4 bytes n^2 a head (cpu-naive), and 4 more with a softcap; workspace 8 bytes
+ * n^2 a thread, and 4 more each with dropout and with a softcap. Deterministic. Source: the
+ * attention of every framework before fused kernels.
  */
 #include "kernels/cpu/naive.h"
 
@@ -109,6 +110,7 @@ static const struct fb_variant cpu_naive = {
     .sizes = sizes_saved,
     .forward = forward_saved,
     .backward = backward_saved,
+    .accepts = FB_ACCEPT_KEEP,
 };
 
 static const struct fb_variant cpu_naive_recompute = {
@@ -125,6 +127,7 @@ static const struct fb_variant cpu_naive_recompute = {
     .sizes = sizes,
     .forward = forward,
     .backward = backward,
+    .accepts = FB_ACCEPT_KEEP,
 };
 
 const struct fb_variant *const fb_variants_cpu_naive[] = {&cpu_naive, &cpu_naive_recompute, NULL};

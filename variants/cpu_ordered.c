@@ -11,7 +11,8 @@
  * all earlier ones. No deadlock, however many or few threads run: key tiles are handed out in
  * ascending order by a ticket, a tile waits only for lower numbers of its own head, and those have
  * been started before it by threads that wait only for still lower ones; the lowest unfinished tile
- * waits for nobody.
+ * waits for nobody. Where heads share a bias one task takes a key tile through all of them in turn:
+ * the same holds, head by head.
  *
  * Waiting costs little because query tiles are visited from the last to the first: under a causal
  * mask all key tiles see the last queries, so a tile finds its predecessor done or one step ahead.
@@ -22,15 +23,11 @@
 #include "variants/cpu_common.h"
 #include "variants/cpu_key_major.h"
 
-#include "kernels/cpu/tile.h"
-
 static void add(void *state, const struct fb_cpu_dq_tile *tile)
 {
     struct fb_cpu_key_major *k = state;
-    const int64_t tiles = fb_cpu_tiles(k->job.nq, FB_CPU_QUERY_TILE);
     const int64_t place = tile->key_tile - tile->first_key_tile;
-    _Atomic int64_t *turn =
-        &k->turns[(tile->b * k->job.h + tile->h) * tiles + tile->row / FB_CPU_QUERY_TILE];
+    _Atomic int64_t *turn = fb_cpu_key_major_turn(k, tile);
     for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != place;)
         fb_cpu_relax(&spins);
     fb_cpu_dq_add(&k->dq, 0, tile);
@@ -68,6 +65,7 @@ static const struct fb_variant cpu_ordered = {
     .tiles = fb_cpu_key_major_tiles,
     .forward = fb_cpu_forward_only,
     .backward = backward,
+    .accepts = FB_ACCEPT_KEEP,
 };
 
 const struct fb_variant *const fb_variants_cpu_ordered[] = {&cpu_ordered, NULL};

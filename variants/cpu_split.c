@@ -53,6 +53,7 @@ static const struct fb_variant cpu_split = {
     .tiles = fb_cpu_two_pass_tiles,
     .forward = fb_cpu_forward_only,
     .backward = backward,
+    .accepts = FB_ACCEPT_KEEP,
 };
 
 const struct fb_variant *const fb_variants_cpu_split[] = {&cpu_split, NULL};

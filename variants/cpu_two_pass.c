@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/kv_major.h"
 #include "kernels/cpu/q_major.h"
+#include "kernels/cpu/terms.h"
 #include "kernels/cpu/tile.h"
 #include "variants/cpu_common.h"
 
@@ -43,6 +44,7 @@ void fb_cpu_two_pass_backward(const struct fb_cpu_job *job, void *workspace)
     fb_cpu_rows_compute(job, &t.rows);
     if (job->delta == FB_CPU_DELTA_RECOMPUTED)
         fb_cpu_q_run(&t.recompute);
+    fb_cpu_terms_sinks(job, &t.rows);
     fb_cpu_phase(job, "dkdv");
     fb_cpu_kv_run(&t.keys);
     fb_cpu_phase(job, "dq");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cudnn.c: the vendor's fused attention, as a peer in the same run. cuDNN's backend API is given the
- * forward and the backward as operation graphs (kernels/cudnn/attention.c) and runs the engine that
- * its heuristics put first.
+ * cudnn.c: the vendor's fused attention, as a peer in the same run. cuDNN's backend API is given
+ * the forward and the backward as operation graphs (kernels/cudnn/attention.c) and runs the engine
+ * that its heuristics put first.
  *
  * cudnn: one kernel after delta; dq is added into an fp32 accumulator in any order and converted
  * at the end, so that dk and dv keep their bits and dq does not.
@@ -10,8 +10,8 @@
  * the tensors' type: the same bits every time, for memory that grows with n^2.
  *
  * The workspace holds the engine's own, then delta, then the accumulator: all that a call needs
- * beside its tensors is reported. With grouped heads the engine rounds dk and dv of every query head
- * to the tensors' type before it sums them over the group.
+ * beside its tensors is reported. With grouped heads the engine rounds dk and dv of every query
+ * head to the tensors' type before it sums them over the group.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 /* Row numbers pass through fp32 in the left bound of a window. */
 static const int64_t most_rows = INT64_C(1) << 24;
 
-/* ---- What is refused --------------------------------------------------------------------------- */
+/* ---- What is refused ----------------------------------------------------------------------- */
 
 static const char *refuse_terms(const struct fb_problem *p, const struct fb_numerics *n)
 {
@@ -78,7 +78,8 @@ static const char *refuse_shape(const struct fb_problem *p)
     return refuse_mask(p);
 }
 
-static const char *refuse_version(const struct fb_cudnn_library *library, const struct fb_problem *p)
+static const char *refuse_version(const struct fb_cudnn_library *library,
+                                  const struct fb_problem *p)
 {
     static char reason[80];
     const size_t version = library->version();
@@ -103,7 +104,7 @@ static const char *cudnn_why_not(const struct fb_problem *p, const struct fb_num
     return library ? refuse_version(library, p) : why;
 }
 
-/* ---- From problems to plans -------------------------------------------------------------------- */
+/* ---- From problems to plans ---------------------------------------------------------------- */
 
 static int64_t nearer(int64_t a, int64_t b)
 {
@@ -148,8 +149,8 @@ static void expected_strides(struct fb_cudnn_attention *a, const struct fb_probl
 {
     const int64_t wide = p->d > p->dv ? p->d : p->dv, packed = (p->h + 2 * p->hk) * wide;
     for (int role = 0; role < FB_CUDNN_ROLES_GIVEN; role++) {
-        const bool key = role == FB_CUDNN_K || role == FB_CUDNN_V || role == FB_CUDNN_DK ||
-                         role == FB_CUDNN_DV;
+        const bool key =
+            role == FB_CUDNN_K || role == FB_CUDNN_V || role == FB_CUDNN_DK || role == FB_CUDNN_DV;
         const bool value = role == FB_CUDNN_V || role == FB_CUDNN_DV || role == FB_CUDNN_O ||
                            role == FB_CUDNN_DOUT;
         const int64_t h = key ? p->hk : p->h, n = key ? p->nk : p->nq;
@@ -214,14 +215,13 @@ static enum fb_status sizes(const struct fb_problem *p, enum fb_cudnn_pass backw
                             size_t *workspace)
 {
     const size_t forth = engine_bytes(p, FB_CUDNN_FORWARD);
-    const size_t back =
-        engine_bytes(p, backward) + delta_bytes(p) + accumulator_bytes(p, backward);
+    const size_t back = engine_bytes(p, backward) + delta_bytes(p) + accumulator_bytes(p, backward);
     *saved = 0;
     *workspace = forth > back ? forth : back;
     return FB_OK;
 }
 
-/* ---- Running ----------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------- */
 
 /* A pass of a prepared problem. */
 struct job {
@@ -328,7 +328,7 @@ static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
     return run(ctx, &((struct state *)state)->backward, args);
 }
 
-/* ---- The table --------------------------------------------------------------------------------- */
+/* ---- The table ----------------------------------------------------------------------------- */
 
 #define CUDNN_VARIANT(id, pass, name_text, summary_text, bits, growth)                             \
     static enum fb_status id##_sizes(const struct fb_problem *p, const struct fb_numerics *n,      \

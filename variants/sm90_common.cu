@@ -5,8 +5,9 @@
  * parameters, so a variant has no state.
  */
 #include <cuda_runtime.h>
-#include <stdio.h>
 
+#include "kernels/cuda/device.h"
+#include "variants/cuda_common.h"
 #include "variants/sm90_common.h"
 
 namespace {
@@ -67,24 +68,6 @@ const char *refuse_numerics(const struct fb_numerics *n)
     return NULL;
 }
 
-/* Asks for the current device's capability, which makes no context. */
-const char *refuse_device()
-{
-    static thread_local char text[64];
-    int device, major = 0, minor = 0;
-
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) {
-        cudaGetLastError(); /* said; not to be met again by the next launch */
-        return "no CUDA device";
-    }
-    if (major == 9 && minor == 0)
-        return NULL;
-    snprintf(text, sizeof text, "device: sm_90 is needed, this is sm_%d%d", major, minor);
-    return text;
-}
-
 /* What the copy engine takes: 16-byte aligned base and strides. Names the tensor that is not so. */
 enum fb_status view(struct fb_context *ctx, const char *name, const struct fb_tensor &t,
                     fb::tensor4 *out)
@@ -142,14 +125,6 @@ enum fb_status views(fb::sm90_call *call, struct fb_context *ctx, const struct f
     return FB_OK;
 }
 
-enum fb_status answer(struct fb_context *ctx, const char *what, cudaError_t error)
-{
-    if (error == cudaSuccess)
-        return FB_OK;
-    ctx->explain(ctx, "%s: %s", what, cudaGetErrorString(error));
-    return FB_DEVICE;
-}
-
 /* One element a thread: what a tensor is when there is nothing to compute it from. */
 template <class T>
 __global__ void fill(T *data, int64_t count, int64_t h, int64_t n, int64_t d, int64_t stride_b,
@@ -198,7 +173,7 @@ const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, const struct fb_pro
         return "scale: only positive factors";
     if ((why = refuse_terms(p)) || (why = refuse_sizes(p)) || (why = refuse_numerics(n)))
         return why;
-    return refuse_device();
+    return fb_cuda_why_not_90a();
 }
 
 enum fb_status fb_sm90_sizes(const struct fb_sm90_size *sizes, const struct fb_problem *p,
@@ -232,13 +207,13 @@ enum fb_status fb_sm90_forward(struct fb_context *ctx, void *state, const struct
         cudaError_t error = fill_tensor(a->o, (uint16_t)0, (cudaStream_t)ctx->stream);
         if (error == cudaSuccess)
             error = fill_tensor(a->lse, -INFINITY, (cudaStream_t)ctx->stream);
-        return answer(ctx, "forward", error);
+        return fb_cuda_check(ctx, error, "forward");
     }
     call_fill(&call, ctx, a);
     status = views(&call, ctx, a, false);
     if (status != FB_OK)
         return status;
-    return answer(ctx, "forward", fb_sm90_forward_enqueue(a->problem, call));
+    return fb_cuda_check(ctx, fb_sm90_forward_enqueue(a->problem, call), "forward");
 }
 
 enum fb_status fb_sm90_backward(const struct fb_sm90_size *sizes, struct fb_context *ctx,
@@ -253,11 +228,11 @@ enum fb_status fb_sm90_backward(const struct fb_sm90_size *sizes, struct fb_cont
         cudaError_t error = cudaSuccess;
         for (int i = 0; i < 3 && error == cudaSuccess; i++)
             error = fill_tensor(*out[i], (uint16_t)0, (cudaStream_t)ctx->stream);
-        return answer(ctx, "backward", error);
+        return fb_cuda_check(ctx, error, "backward");
     }
     call_fill(&call, ctx, a);
     status = views(&call, ctx, a, true);
     if (status != FB_OK)
         return status;
-    return answer(ctx, "backward", kernels->backward(a->problem, call));
+    return fb_cuda_check(ctx, kernels->backward(a->problem, call), "backward");
 }

@@ -9,6 +9,7 @@
 #include "kernels/cpu/blas.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #ifdef HAVE_CBLAS
 #include <cblas.h>
@@ -42,6 +43,11 @@ void fb_cpu_blas_gemm(const struct fb_cpu_blas_gemm *g)
 #ifdef HAVE_CBLAS
     if (g->m == 0 || g->n == 0)
         return;
+    if (g->k == 0) { /* an empty sum; its operands have no valid row length */
+        for (int64_t i = 0; !g->add && i < g->m; i++)
+            memset(g->c + i * g->ldc, 0, (size_t)g->n * sizeof *g->c);
+        return;
+    }
     cblas_sgemm(CblasRowMajor, g->at ? CblasTrans : CblasNoTrans, g->bt ? CblasTrans : CblasNoTrans,
                 (int)g->m, (int)g->n, (int)g->k, 1.0f, g->a, (int)g->lda, g->b, (int)g->ldb,
                 g->add ? 1.0f : 0.0f, g->c, (int)g->ldc);

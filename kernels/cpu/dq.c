@@ -16,7 +16,7 @@ struct pass {
 
 static int64_t elements(const struct fb_cpu_job *job)
 {
-    return job->b * job->h * job->nq * job->d;
+    return fb_cpu_lines(job) * job->d;
 }
 
 static int64_t query_tiles(const struct fb_cpu_job *job)
@@ -65,7 +65,8 @@ void fb_cpu_dq_clear(const struct fb_cpu_dq *dq)
 int64_t fb_cpu_dq_at(const struct fb_cpu_dq *dq, int64_t copy, const struct fb_cpu_dq_tile *tile)
 {
     const struct fb_cpu_job *job = dq->job;
-    return (((copy * job->b + tile->b) * job->h + tile->h) * job->nq + tile->row) * job->d;
+    const int64_t line = fb_cpu_line(job, tile->seq, tile->h, tile->row);
+    return copy * elements(job) + line * job->d;
 }
 
 void fb_cpu_dq_add(const struct fb_cpu_dq *dq, int64_t copy, const struct fb_cpu_dq_tile *tile)
@@ -108,28 +109,34 @@ static void fold(const struct pass *pass, int64_t at, int64_t count)
     }
 }
 
-static void store_tile(const struct pass *pass, int slot, int64_t head, int64_t row)
+static void store_tile(const struct pass *pass, int slot, const struct fb_cpu_seq *seq, int64_t h,
+                       int64_t row)
 {
     const struct fb_cpu_dq *dq = pass->dq;
     const struct fb_cpu_job *job = dq->job;
-    const int64_t rows = fb_cpu_min(FB_CPU_QUERY_TILE, job->nq - row), ld = fb_cpu_width(job->d);
-    const int64_t at = (head * job->nq + row) * job->d;
+    const int64_t rows = fb_cpu_min(FB_CPU_QUERY_TILE, seq->nq - row), ld = fb_cpu_width(job->d);
+    const int64_t at = fb_cpu_line(job, seq, h, row) * job->d;
     float *tile = dq->tiles + slot * FB_CPU_QUERY_TILE * ld;
+    if (rows <= 0) /* a shorter sequence than the longest */
+        return;
     fold(pass, at, rows * job->d);
     if (dq->sums)
         pass->ops->load(tile, ld, dq->sums + at, FB_CPU_FP32, job->d, rows, job->d);
     else
         fb_cpu_acc_read(job->acc_dq, tile, ld, dq->cells + at, rows, job->d);
-    fb_cpu_tile_store(pass->ops, &job->grad_q, head / job->h, head % job->h, row, tile, rows,
-                      job->d, job->scale);
+    fb_cpu_tile_store(pass->ops, &job->grad_q, seq->batch, h, seq->q_row + row, tile, rows, job->d,
+                      job->scale);
 }
 
 static void store_work(void *argument, int slot)
 {
     struct pass *pass = argument;
-    const int64_t tiles = fb_cpu_tiles(pass->dq->job->nq, FB_CPU_QUERY_TILE);
-    for (int64_t t; (t = fb_cpu_ticket(&pass->tickets)) >= 0;)
-        store_tile(pass, slot, t / tiles, t % tiles * FB_CPU_QUERY_TILE);
+    const struct fb_cpu_job *job = pass->dq->job;
+    const int64_t tiles = fb_cpu_tiles(job->nq, FB_CPU_QUERY_TILE);
+    for (int64_t t; (t = fb_cpu_ticket(&pass->tickets)) >= 0;) {
+        const struct fb_cpu_seq seq = fb_cpu_seq(job, t / tiles / job->h);
+        store_tile(pass, slot, &seq, t / tiles % job->h, t % tiles * FB_CPU_QUERY_TILE);
+    }
 }
 
 void fb_cpu_dq_store(const struct fb_cpu_dq *dq)

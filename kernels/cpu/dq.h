@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dq.h: the dQ sums of the key-major variants, in the workspace: one copy of [b, h, nq, d] or
+ * dq.h: the dQ sums of the key-major variants, in the workspace: one copy of [lines, d] or
  * several. fp32 sums, or cells where another accumulator is declared (acc.h).
  */
 #ifndef FB_CPU_DQ_H
@@ -13,7 +13,7 @@
 struct fb_cpu_dq {
     const struct fb_cpu_job *job;
     int64_t copies;
-    float *sums;              /* [copies, b, h, nq, d] with an fp32 accumulator, else NULL */
+    float *sums;              /* [copies, lines, d] with an fp32 accumulator, else NULL */
     union fb_cpu_cell *cells; /* the same with any other */
     float *tiles;             /* scratch of the last pass */
     const struct fb_cpu_ops *ops;

@@ -24,6 +24,11 @@ void FB_HOT(store)(void *to, enum fb_cpu_type type, int64_t stride, const float 
 void FB_HOT(pack)(float *panels, const float *from, int64_t ld, int64_t n, int64_t k);
 void FB_HOT(add)(float *to, int64_t ld_to, const float *from, int64_t ld, int64_t rows, int64_t n);
 
+void FB_HOT(terms)(const struct fb_cpu_score_terms *);
+void FB_HOT(keep)(const struct fb_cpu_keep *);
+void FB_HOT(multiply)(float *x, const float *y, int64_t ld, int64_t rows, int64_t n,
+                      enum fb_cpu_type round);
+
 extern const struct fb_cpu_ops FB_HOT(ops);
 
 #endif

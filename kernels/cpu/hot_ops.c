@@ -19,4 +19,7 @@ const struct fb_cpu_ops FB_HOT(ops) = {
     .store = FB_HOT(store),
     .pack = FB_HOT(pack),
     .add = FB_HOT(add),
+    .terms = FB_HOT(terms),
+    .keep = FB_HOT(keep),
+    .multiply = FB_HOT(multiply),
 };

@@ -10,7 +10,8 @@
  *
  * The mask costs nothing inside a tile: a row is computed whole and what lies outside its interval
  * is then overwritten with zeros. Hence a masked score may be anything, NaN included, and no -inf
- * ever enters arithmetic. A row without keys has lse = -inf, and an empty interval.
+ * ever enters arithmetic. A row without keys has an empty interval. A bias may make scores -inf:
+ * their p is 0, also where all of a row are (sub is +inf there, see rows.c).
  */
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/hot.h"
@@ -129,13 +130,15 @@ void FB_HOT(online)(const struct fb_cpu_online *t)
 {
     const int64_t width = fb_cpu_round_up(t->n, FB_CPU_ALIGN);
     for (int64_t r = 0; r < t->rows; r++) {
-        const struct fb_cpu_span span = row_span(r, t->lo, t->hi, t->n);
+        struct fb_cpu_span span = row_span(r, t->lo, t->hi, t->n);
         float *s = t->s + r * t->ld, *o = t->o + r * t->ldo;
-        if (span.begin == span.end) { /* nothing seen yet, perhaps: keep max = -inf out of exp */
+        const float max = largest(s, t->scale, span, t->max[r]);
+        if (max == -__builtin_inff()) /* nothing seen yet, or scores of -inf: not into exp */
+            span.end = span.begin;
+        if (span.begin == span.end) {
             clear_outside(s, span, width);
             continue;
         }
-        const float max = largest(s, t->scale, span, t->max[r]);
         const float shrink = fb_cpu_exp(t->max[r] - max);
         probabilities(FB_CPU_FP32, s, width, t->scale, max, 1.0f);
         clear_outside(s, span, width);

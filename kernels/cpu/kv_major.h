@@ -15,7 +15,8 @@
 
 /* What one key tile adds to rows [row, row + rows) of dQ of one head, without scale. */
 struct fb_cpu_dq_tile {
-    int64_t b, h, row, rows;
+    const struct fb_cpu_seq *seq;
+    int64_t h, row, rows;
     int64_t key_tile;       /* its number within the head */
     int64_t first_key_tile; /* the first that adds to these rows; all up to the last do */
     const float *sum;       /* [rows][ld] */
@@ -37,7 +38,8 @@ struct fb_cpu_kv {
     const struct fb_cpu_rows *rows;
     struct fb_cpu_dq_policy policy;
     const struct fb_cpu_ops *ops;
-    int64_t tile, tiles, groups; /* rows of a key tile; tiles and tasks a key head */
+    int64_t tile, tiles, groups; /* rows of a key tile; tiles and tasks an owner */
+    int64_t b_owners, hk_owners; /* sequences and key heads, or 1 where they share a bias */
     int slots;
     char *scratch;
     size_t scratch_bytes; /* of one slot */
@@ -47,7 +49,7 @@ struct fb_cpu_kv {
 /* Rows of a key tile: part of the record. Depends on the sizes alone, never on threads. */
 int64_t fb_cpu_kv_tile(const struct fb_cpu_job *job);
 
-/* Tiles of a key head. */
+/* Tiles of a key head, in the longest sequence. */
 int64_t fb_cpu_kv_tiles(const struct fb_cpu_job *job);
 
 /* Sets kv up for a job: sizes, and scratch from the arena. */
@@ -55,7 +57,7 @@ void fb_cpu_kv_layout(struct fb_cpu_arena *arena, const struct fb_cpu_job *job,
                       const struct fb_cpu_rows *rows, const struct fb_cpu_dq_policy *policy,
                       struct fb_cpu_kv *kv);
 
-/* Writes grad_k and grad_v and hands every piece of dQ to the policy. */
+/* Writes grad_k, grad_v and the gradient of a bias and hands every piece of dQ to the policy. */
 void fb_cpu_kv_run(struct fb_cpu_kv *kv);
 
 #endif

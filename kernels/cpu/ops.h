@@ -50,6 +50,30 @@ struct fb_cpu_online {
     int64_t ldo;
 };
 
+/* Scores with all their terms, in place: s = cap tanh(scale s / cap) + bias - slope |distance|. */
+struct fb_cpu_score_terms {
+    int64_t rows, n, ld;
+    float scale;
+    float softcap; /* 0: none */
+    float slope;   /* 0: none; the distance of row r and column c is shift + r - c */
+    int64_t shift;
+    const float *bias; /* NULL: none */
+    int64_t bias_stride;
+    float *s;
+    float *g; /* out: 1 - tanh^2, with a softcap; NULL: not wanted */
+};
+
+/* The dropout mask as factors: f[r][c] is rescale where entry `entry + r step + c` is kept, else 0.
+ * Entry e is kept when word e mod 4 of the Philox4x32-10 block for counter (offset, e / 4) and key
+ * seed is above limit. */
+struct fb_cpu_keep {
+    int64_t rows, n, ld;
+    uint64_t entry, step, seed, offset;
+    uint32_t limit;
+    float rescale;
+    float *f;
+};
+
 struct fb_cpu_ops {
     const char *isa;
     void (*gemm)(const struct fb_cpu_gemm *);
@@ -74,6 +98,12 @@ struct fb_cpu_ops {
     void (*pack)(float *panels, const float *from, int64_t ld, int64_t n, int64_t k);
     /* to[r][c] += from[r][c] for n columns */
     void (*add)(float *to, int64_t ld_to, const float *from, int64_t ld, int64_t rows, int64_t n);
+    /* for problems with more terms than scale q k^T, see terms.h */
+    void (*terms)(const struct fb_cpu_score_terms *);
+    void (*keep)(const struct fb_cpu_keep *);
+    /* x[r][c] = x[r][c] y[r][c] for n columns, rounded; y NULL: rounded only */
+    void (*multiply)(float *x, const float *y, int64_t ld, int64_t rows, int64_t n,
+                     enum fb_cpu_type round);
 };
 
 /* The table for this machine, or the one that FLASHBACK_ISA asks for. NULL when FLASHBACK_ISA is

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "kernels/cpu/acc.h"
+#include "kernels/cpu/terms.h"
 #include "kernels/cpu/tile.h"
 
 struct scratch {
@@ -33,10 +34,12 @@ struct scratch {
     union fb_cpu_cell *cells;
     float *k, *v, *k_panels, *v_panels; /* a block of keys */
     float *s, *dp;
+    float *f, *g; /* of score terms, for the block */
 };
 
 struct place {
-    int64_t b, h, first, end; /* the task's queries */
+    struct fb_cpu_seq seq;
+    int64_t h, first, end;    /* the task's queries */
     struct fb_cpu_span block; /* of keys */
     int64_t row, rows;        /* 64 of the queries */
 };
@@ -67,6 +70,7 @@ static void scratch_layout(struct fb_cpu_arena *arena, const struct fb_cpu_q *q,
     s->v_panels = fb_cpu_take_floats(arena, fb_cpu_packed(FB_CPU_KEY_BLOCK, job->dv));
     s->s = fb_cpu_take_floats(arena, FB_CPU_QUERY_TILE * FB_CPU_BLOCK_LD);
     s->dp = fb_cpu_take_floats(arena, FB_CPU_QUERY_TILE * FB_CPU_BLOCK_LD);
+    fb_cpu_terms_layout(arena, job, FB_CPU_QUERY_TILE * FB_CPU_BLOCK_LD, &s->f, &s->g);
 }
 
 void fb_cpu_q_layout(struct fb_cpu_arena *arena, const struct fb_cpu_job *job,
@@ -87,10 +91,33 @@ static void load_keys(const struct fb_cpu_q *q, const struct scratch *s, const s
 {
     const struct fb_cpu_job *job = q->job;
     const int64_t hk = at->h / (job->h / job->hk), n = at->block.end - at->block.begin;
-    fb_cpu_tile_load(q->ops, s->k, &job->k, at->b, hk, at->block.begin, n, job->d);
+    const int64_t row = at->seq.k_row + at->block.begin;
+    fb_cpu_tile_load(q->ops, s->k, &job->k, at->seq.batch, hk, row, n, job->d);
     q->ops->pack(s->k_panels, s->k, fb_cpu_width(job->d), n, job->d);
-    fb_cpu_tile_load(q->ops, s->v, &job->v, at->b, hk, at->block.begin, n, job->dv);
+    fb_cpu_tile_load(q->ops, s->v, &job->v, at->seq.batch, hk, row, n, job->dv);
     q->ops->pack(s->v_panels, s->v, fb_cpu_width(job->dv), n, job->dv);
+}
+
+/* The same through score terms. Where p alone is wanted its dropout factors go into p, not dp. */
+static void block_terms(const struct fb_cpu_q *q, const struct scratch *s, const struct place *at,
+                        struct fb_cpu_scores *scores)
+{
+    const struct fb_cpu_block block = {.seq = &at->seq,
+                                       .h = at->h,
+                                       .row = at->row,
+                                       .rows = at->rows,
+                                       .key = at->block.begin,
+                                       .n = scores->n,
+                                       .ld = FB_CPU_BLOCK_LD,
+                                       .s = s->s,
+                                       .dp = scores->dp,
+                                       .f = s->f,
+                                       .g = scores->dp ? s->g : NULL};
+    const enum fb_cpu_type round = scores->round;
+    scores->round = FB_CPU_FP32;
+    scores->scale = fb_cpu_terms_before(q->ops, q->job, &block);
+    q->ops->scores(scores);
+    fb_cpu_terms_after(q->ops, q->job, &block, round);
 }
 
 /* s becomes p; dp becomes ds when the gradient is wanted. */
@@ -98,24 +125,28 @@ static void block_scores(const struct fb_cpu_q *q, const struct scratch *s, cons
 {
     const struct fb_cpu_job *job = q->job;
     const int64_t n = at->block.end - at->block.begin, in = at->row - at->first;
-    const int64_t line = (at->b * job->h + at->h) * job->nq + at->row;
+    const int64_t line = fb_cpu_line(job, &at->seq, at->h, at->row);
     const bool gradient = q->aim == FB_CPU_Q_GRADIENT;
+    struct fb_cpu_scores scores = {.rows = at->rows,
+                                   .n = n,
+                                   .ld = FB_CPU_BLOCK_LD,
+                                   .lo = at->row + at->seq.lo - at->block.begin,
+                                   .hi = at->row + at->seq.hi - at->block.begin,
+                                   .scale = job->scale,
+                                   .round = gradient ? job->ps : FB_CPU_FP32,
+                                   .s = s->s,
+                                   .dp = gradient ? s->dp : NULL,
+                                   .sub = q->rows->sub + line,
+                                   .mul = q->rows->mul ? q->rows->mul + line : NULL,
+                                   .delta = gradient ? q->rows->delta + line : NULL};
     fb_cpu_tile_scores(q->ops, s->s, s->q + in * fb_cpu_width(job->d), s->k_panels, at->rows, n,
                        job->d);
     fb_cpu_tile_scores(q->ops, s->dp, s->dout + in * fb_cpu_width(job->dv), s->v_panels, at->rows,
                        n, job->dv);
-    q->ops->scores(&(struct fb_cpu_scores){.rows = at->rows,
-                                           .n = n,
-                                           .ld = FB_CPU_BLOCK_LD,
-                                           .lo = at->row + job->lo - at->block.begin,
-                                           .hi = at->row + job->hi - at->block.begin,
-                                           .scale = job->scale,
-                                           .round = gradient ? job->ps : FB_CPU_FP32,
-                                           .s = s->s,
-                                           .dp = gradient ? s->dp : NULL,
-                                           .sub = q->rows->sub + line,
-                                           .mul = q->rows->mul ? q->rows->mul + line : NULL,
-                                           .delta = gradient ? q->rows->delta + line : NULL});
+    if (job->terms.any)
+        block_terms(q, s, at, &scores);
+    else
+        q->ops->scores(&scores);
 }
 
 static void add_to_cells(const struct fb_cpu_q *q, const struct scratch *s, const struct place *at)
@@ -123,7 +154,7 @@ static void add_to_cells(const struct fb_cpu_q *q, const struct scratch *s, cons
     const struct fb_cpu_job *job = q->job;
     const int64_t in = at->row - at->first, ld = fb_cpu_width(job->d);
     const int64_t n = at->block.end - at->block.begin;
-    const uint64_t position = (uint64_t)(((at->b * job->h + at->h) * job->nq + at->row) * job->d);
+    const uint64_t position = (uint64_t)(fb_cpu_line(job, &at->seq, at->h, at->row) * job->d);
     if (job->round_row) {
         fb_cpu_acc_products(job->acc_dq, s->cells + in * job->d, s->dp, FB_CPU_BLOCK_LD, 1, s->k,
                             ld, at->rows, job->d, n, position, (uint64_t)at->block.begin);
@@ -140,7 +171,7 @@ static void block(const struct fb_cpu_q *q, const struct scratch *s, const struc
     const int64_t n = at->block.end - at->block.begin, in = at->row - at->first;
     block_scores(q, s, at);
     if (q->aim == FB_CPU_Q_DELTA)
-        q->ops->dots(q->rows->delta + (at->b * job->h + at->h) * job->nq + at->row, s->s,
+        q->ops->dots(q->rows->delta + fb_cpu_line(job, &at->seq, at->h, at->row), s->s,
                      FB_CPU_BLOCK_LD, s->dp, FB_CPU_BLOCK_LD, at->rows, n, true);
     else if (job->acc_dq != FB_CPU_ACC_FP32)
         add_to_cells(q, s, at);
@@ -149,15 +180,22 @@ static void block(const struct fb_cpu_q *q, const struct scratch *s, const struc
                            job->d, true);
 }
 
+static void begin_delta(const struct fb_cpu_q *q, const struct place *at)
+{
+    const int64_t rows = at->end - at->first;
+    float *delta = q->rows->delta + fb_cpu_line(q->job, &at->seq, at->h, at->first);
+    memset(delta, 0, (size_t)rows * sizeof *delta);
+    fb_cpu_rows_less_dlse(q->job, &at->seq, at->h, at->first, rows, delta);
+}
+
 static void begin(const struct fb_cpu_q *q, const struct scratch *s, const struct place *at)
 {
     const struct fb_cpu_job *job = q->job;
-    const int64_t rows = at->end - at->first;
-    fb_cpu_tile_load(q->ops, s->q, &job->q, at->b, at->h, at->first, rows, job->d);
-    fb_cpu_tile_load(q->ops, s->dout, &job->dout, at->b, at->h, at->first, rows, job->dv);
+    const int64_t rows = at->end - at->first, first = at->seq.q_row + at->first;
+    fb_cpu_tile_load(q->ops, s->q, &job->q, at->seq.batch, at->h, first, rows, job->d);
+    fb_cpu_tile_load(q->ops, s->dout, &job->dout, at->seq.batch, at->h, first, rows, job->dv);
     if (q->aim == FB_CPU_Q_DELTA)
-        memset(q->rows->delta + (at->b * job->h + at->h) * job->nq + at->first, 0,
-               (size_t)rows * sizeof(float));
+        begin_delta(q, at);
     else if (job->acc_dq != FB_CPU_ACC_FP32)
         memset(s->cells, 0, (size_t)(rows * job->d) * sizeof *s->cells);
     else
@@ -172,23 +210,22 @@ static void finish(const struct fb_cpu_q *q, const struct scratch *s, const stru
         return;
     if (job->acc_dq != FB_CPU_ACC_FP32)
         fb_cpu_acc_read(job->acc_dq, s->dq, fb_cpu_width(job->d), s->cells, rows, job->d);
-    fb_cpu_tile_store(q->ops, &job->grad_q, at->b, at->h, at->first, s->dq, rows, job->d,
-                      job->scale);
+    fb_cpu_tile_store(q->ops, &job->grad_q, at->seq.batch, at->h, at->seq.q_row + at->first, s->dq,
+                      rows, job->d, job->scale);
 }
 
 static void query_tile(const struct fb_cpu_q *q, const struct scratch *s, struct place *at)
 {
-    const struct fb_cpu_job *job = q->job;
-    const struct fb_cpu_span seen = fb_cpu_keys(job, at->first, at->end);
+    const struct fb_cpu_span seen = fb_cpu_keys(&at->seq, at->first, at->end);
     begin(q, s, at);
     /* Blocks begin at multiples of 64 in every task, so that roundings do not depend on it. */
     for (int64_t j = seen.begin / FB_CPU_KEY_BLOCK * FB_CPU_KEY_BLOCK; j < seen.end;
          j += FB_CPU_KEY_BLOCK) {
-        at->block = (struct fb_cpu_span){j, fb_cpu_min(j + FB_CPU_KEY_BLOCK, job->nk)};
+        at->block = (struct fb_cpu_span){j, fb_cpu_min(j + FB_CPU_KEY_BLOCK, at->seq.nk)};
         load_keys(q, s, at);
         for (at->row = at->first; at->row < at->end; at->row += FB_CPU_QUERY_TILE) {
             at->rows = fb_cpu_min(FB_CPU_QUERY_TILE, at->end - at->row);
-            if (fb_cpu_meet(at->block, fb_cpu_keys(job, at->row, at->row + at->rows)))
+            if (fb_cpu_meet(at->block, fb_cpu_keys(&at->seq, at->row, at->row + at->rows)))
                 block(q, s, at);
         }
     }
@@ -205,11 +242,11 @@ static void work(void *argument, int slot)
     scratch_layout(&arena, q, &s);
     for (int64_t t; (t = fb_cpu_ticket(&q->tickets)) >= 0;) {
         const int64_t head = t / q->tiles, first = (q->tiles - 1 - t % q->tiles) * q->tile;
-        query_tile(q, &s,
-                   &(struct place){.b = head / job->h,
-                                   .h = head % job->h,
-                                   .first = first,
-                                   .end = fb_cpu_min(first + q->tile, job->nq)});
+        struct place at = {
+            .seq = fb_cpu_seq(job, head / job->h), .h = head % job->h, .first = first};
+        at.end = fb_cpu_min(first + q->tile, at.seq.nq);
+        if (first < at.end)
+            query_tile(q, &s, &at);
     }
 }
 

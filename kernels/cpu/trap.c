@@ -108,15 +108,15 @@ static float narrow(enum fb_cpu_type type, float x)
 /* Keys of the tile that a query sees. */
 static struct fb_cpu_span visible(const struct fb_cpu_trap *t, const struct place *at, int64_t row)
 {
-    const struct fb_cpu_job *job = t->job;
-    int64_t hi = job->hi, end = at->keys.end;
+    const struct fb_cpu_seq seq = fb_cpu_seq(t->job, 0); /* all are alike: no packed lengths */
+    int64_t hi = seq.hi, end = at->keys.end;
     if (t->mistake == FB_CPU_LEAK && hi < FB_CPU_OPEN)
         hi++;
     if (t->mistake == FB_CPU_TOP_LEFT && hi < FB_CPU_OPEN)
         hi = 0;
     if (t->mistake == FB_CPU_OPEN_TAIL)
         end = at->keys.begin + t->tile;
-    return (struct fb_cpu_span){fb_cpu_max(at->keys.begin, row + job->lo),
+    return (struct fb_cpu_span){fb_cpu_max(at->keys.begin, row + seq.lo),
                                 fb_cpu_min(end, row + hi + 1)};
 }
 

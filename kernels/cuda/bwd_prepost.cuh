@@ -3,7 +3,7 @@
  * The small passes around the sm_90a backward.
  *
  * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e, and
- * a zeroed dQ accumulator tile (unless its first writer is known and stores).
+ * a zeroed dQ accumulator tile (but where additions are ordered: the first stores).
  * Rows past nq get LSE = +inf and D = 0, so P = 0 and dS = 0 for them; so does a real row that sees
  * no key (its LSE is -inf).  Bytes: 2 D * 2 read, 4 D written a row.  Both statistics are padded to
  * whole tiles, so a tile's part is one aligned bulk copy.
@@ -40,7 +40,6 @@ struct bwd_prepost_args {
     float *lse2, *delta, *dq_acc;
     unsigned *turns;
     int heads, nq, tiles_m, offset;
-    bool zero; /* fill dq_acc, else its first writer stores */
     float scale;
 };
 
@@ -90,7 +89,7 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     if (C::ORDERED && threadIdx.x < 2)
         p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
     float4 *acc = (float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D));
-    for (int i = threadIdx.x; p.zero && i < C::M * C::D / 4; i += 256)
+    for (int i = threadIdx.x; C::WITH_DQ && !C::ORDERED && i < C::M * C::D / 4; i += 256)
         acc[i] = make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < PASSES; i++) {
@@ -148,7 +147,7 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
     const int warp_row = 16 * (t / 32);
     const int64_t unit = (int64_t)batch * p.heads + head;
     /* Rows that see no key: nobody stored into their tile. */
-    const bool unseen = !p.zero && C::CAUSAL && tile * C::M + C::M - 1 + p.offset < 0;
+    const bool unseen = C::ORDERED && C::CAUSAL && tile * C::M + C::M - 1 + p.offset < 0;
     float4 a[COUNT];
 
     grid_dependency_wait();

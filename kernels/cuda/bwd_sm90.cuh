@@ -93,16 +93,21 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 {
     uint64_t keep = l2_evict_last();
     uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
-    int tile = b.first, block = (b.batch * p.heads + b.head) * p.tiles_m + tile;
+    int tile = b.first, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
+        int block = (b.batch * p.heads + head) * p.tiles_m + tile;
+        float *to = p.dq_acc + (int64_t)block * (C::M * C::D) + w * (C::DQ_HALF / 4);
         unsigned *turn = p.turns + (int64_t)block * 2 + w;
-        float *to = p.dq_acc + ((int64_t)block * 2 + w) * (C::DQ_HALF / 4);
+        bool first = false;
 
         mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
-        if (C::ORDERED)
-            turn_wait(turn, bwd_rank<C>(p, b, tile));
-        if (C::ORDERED && p.first_stores && bwd_rank<C>(p, b, tile) == 0)
+        if (C::ORDERED) {
+            unsigned rank = bwd_rank<C>(p, b, tile);
+            turn_wait(turn, rank);
+            first = rank == 0;
+        }
+        if (first)
             bulk_store(to, half, C::DQ_HALF, keep);
         else
             bulk_reduce_add(to, half, C::DQ_HALF, keep);
@@ -114,7 +119,7 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
             turn_pass(turn);
         }
         tile = bwd_tile_next(p, b, tile);
-        block += tile == b.first ? 1 + b.first : 1; /* past the tiles above the next head's first */
+        head += tile == b.first;
     }
 }
 

@@ -77,15 +77,6 @@ inline rows4 rows4_of(const tensor4 &t)
     return {(char *)t.data, t.stride_batch, t.stride_head, t.stride_row};
 }
 
-/* Whether the first CTA of an order stores into dQ, which saves the zero fill: 134 MB of 670 at
- * 16,384 x 2048.  Not so for long causal d = 128, where it was measured to cost more than it saves.
- */
-template <class C>
-inline bool bwd_first_stores(int nq)
-{
-    return C::ORDERED && !(C::CAUSAL && C::D == 128 && nq > 2048);
-}
-
 template <class C>
 inline int bwd_section(const bwd_sm90_args &a)
 {
@@ -116,7 +107,6 @@ inline void bwd_args_fill(bwd_sm90_args &a, bwd_prepost_args &s, const sm90_call
     a.delta = s.delta = s.lse2 + w.rows;
     a.parts = s.delta + w.rows;
     a.turns = s.turns = (unsigned *)(a.parts + w.parts);
-    a.first_stores = bwd_first_stores<C>(a.nq), s.zero = C::WITH_DQ && !a.first_stores;
     s.o = rows4_of(p.o), s.dout = rows4_of(p.dout), s.dq = rows4_of(p.dq);
     s.lse = p.lse, s.lse_batch = p.lse_batch, s.lse_head = p.lse_head, s.lse_row = p.lse_row;
     s.heads = a.heads, s.nq = a.nq, s.tiles_m = a.tiles_m, s.offset = a.offset, s.scale = p.scale;

@@ -19,10 +19,9 @@ struct bwd_sm90_args {
     float *dq_acc, *parts; /* parts: fp32 dV and dK of each CTA, where a group is split */
     unsigned *turns;       /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
     int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
-    int offset;        /* causal: query i sees keys up to i + offset */
-    int splits;        /* CTAs that share the query heads of a group */
-    int section;       /* batch x key head x split units launched together, key tile by key tile */
-    bool first_stores; /* DQ_ORDERED: dq_acc holds anything, the first in order stores */
+    int offset;  /* causal: query i sees keys up to i + offset */
+    int splits;  /* CTAs that share the query heads of a group */
+    int section; /* batch x key head x split units launched together, key tile by key tile */
     float scale, scale_log2;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * mbarrier: the shared-memory barrier that both threads and the copy engine can arrive at (sm_90).
+ * mbarrier: the shared-memory barrier that threads, asynchronous copies (sm_80) and the copy engine
+ * (sm_90) can arrive at.
  *
  * A barrier is 8 bytes of shared memory, named by its 32-bit shared address.  It counts arrivals
  * and, for copies, bytes; when both are complete its phase bit flips.  A waiter names the parity of
@@ -25,7 +26,7 @@ __device__ __forceinline__ uint32_t shared_address(const void *p)
 
 __device__ __forceinline__ void mbarrier_init(uint32_t bar, uint32_t arrivals)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(arrivals) : "memory");
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(bar), "r"(arrivals) : "memory");
 }
 
 /* Makes initialised barriers visible to the copy engine; the CTA still needs __syncthreads(). */
@@ -36,7 +37,8 @@ __device__ __forceinline__ void mbarrier_init_fence()
 
 __device__ __forceinline__ void mbarrier_arrive(uint32_t bar)
 {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+    asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}\n" ::"r"(bar)
+                 : "memory");
 }
 
 /* One arrival that also announces `bytes` of copies still to land in this phase. */
@@ -49,6 +51,16 @@ __device__ __forceinline__ void mbarrier_arrive_expect(uint32_t bar, uint32_t by
 __device__ __forceinline__ bool mbarrier_try_wait(uint32_t bar, uint32_t parity)
 {
     uint32_t done;
+#if __CUDA_ARCH__ < 900
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(done)
+                 : "r"(bar), "r"(parity)
+                 : "memory");
+#else
     asm volatile("{\n"
                  ".reg .pred p;\n"
                  "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
@@ -57,6 +69,7 @@ __device__ __forceinline__ bool mbarrier_try_wait(uint32_t bar, uint32_t parity)
                  : "=r"(done)
                  : "r"(bar), "r"(parity)
                  : "memory");
+#endif
     return done != 0;
 }
 

@@ -52,10 +52,10 @@ static struct build start(struct fb_cudnn_graph *graph, const struct fb_cudnn_at
 static struct fb_cudnn_dims given(const struct build *m, enum fb_cudnn_role role)
 {
     const struct fb_cudnn_attention *a = m->a;
-    const bool key = role == FB_CUDNN_K || role == FB_CUDNN_V || role == FB_CUDNN_DK ||
-                     role == FB_CUDNN_DV;
-    const bool value = role == FB_CUDNN_V || role == FB_CUDNN_DV || role == FB_CUDNN_O ||
-                       role == FB_CUDNN_DOUT;
+    const bool key =
+        role == FB_CUDNN_K || role == FB_CUDNN_V || role == FB_CUDNN_DK || role == FB_CUDNN_DV;
+    const bool value =
+        role == FB_CUDNN_V || role == FB_CUDNN_DV || role == FB_CUDNN_O || role == FB_CUDNN_DOUT;
     const int64_t *s = a->stride[role];
     return (struct fb_cudnn_dims){{a->b, key ? a->hk : a->h, key ? a->nk : a->nq,
                                    role == FB_CUDNN_LSE ? 1
@@ -76,7 +76,7 @@ static cudnnBackendDescriptor_t held(struct build *m, enum fb_cudnn_role role)
     return real(m, role, given(m, role));
 }
 
-/* ---- Small operations: the result is virtual and fp32 ------------------------------------------ */
+/* ---- Small operations: the result is virtual and fp32 -------------------------------------- */
 
 static cudnnBackendDescriptor_t apply(struct build *m, cudnnPointwiseMode_t mode,
                                       cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
@@ -102,7 +102,7 @@ static cudnnBackendDescriptor_t score_matmul(struct build *m, cudnnBackendDescri
     return fb_cudnn_matmul(m->g, x, y, fb_cudnn_virtual(m->g, CUDNN_DATA_FLOAT, &m->scores));
 }
 
-/* ---- Masks ------------------------------------------------------------------------------------- */
+/* ---- Masks --------------------------------------------------------------------------------- */
 
 /* An operation on matrices of the scores' shape whose result has that type. */
 static cudnnBackendDescriptor_t on_indices(struct build *m, struct fb_cudnn_pointwise op,
@@ -128,12 +128,11 @@ static cudnnBackendDescriptor_t keep_where(struct build *m, cudnnBackendDescript
 {
     const struct fb_cudnn_pointwise compare = {
         .mode = comparison, .precision = CUDNN_DATA_BOOLEAN, .x = x, .b = b};
-    const struct fb_cudnn_pointwise choose = {
-        .mode = CUDNN_POINTWISE_BINARY_SELECT,
-        .precision = CUDNN_DATA_FLOAT,
-        .x = scores,
-        .b = fb_cudnn_float(m->g, -INFINITY),
-        .select = on_indices(m, compare, CUDNN_DATA_BOOLEAN)};
+    const struct fb_cudnn_pointwise choose = {.mode = CUDNN_POINTWISE_BINARY_SELECT,
+                                              .precision = CUDNN_DATA_FLOAT,
+                                              .x = scores,
+                                              .b = fb_cudnn_float(m->g, -INFINITY),
+                                              .select = on_indices(m, compare, CUDNN_DATA_BOOLEAN)};
     return on_indices(m, choose, CUDNN_DATA_FLOAT);
 }
 
@@ -167,7 +166,7 @@ static cudnnBackendDescriptor_t mask_left(struct build *m, cudnnBackendDescripto
     return keep_where(m, scores, CUDNN_POINTWISE_CMP_GT, column, row);
 }
 
-/* ---- Forward ----------------------------------------------------------------------------------- */
+/* ---- Forward ------------------------------------------------------------------------------- */
 
 static void forward(struct build *m)
 {
@@ -177,12 +176,12 @@ static void forward(struct build *m)
         score_matmul(m, held(m, FB_CUDNN_Q), real(m, FB_CUDNN_K, transposed(k)));
     s = on_scores(m, CUDNN_POINTWISE_MUL, s, fb_cudnn_float(g, (float)m->a->scale));
     s = mask_left(m, mask_right(m, s));
-    cudnnBackendDescriptor_t max = fb_cudnn_reduce(
-        g, CUDNN_REDUCE_TENSOR_MAX, s, fb_cudnn_virtual(g, CUDNN_DATA_FLOAT, &m->row));
+    cudnnBackendDescriptor_t max = fb_cudnn_reduce(g, CUDNN_REDUCE_TENSOR_MAX, s,
+                                                   fb_cudnn_virtual(g, CUDNN_DATA_FLOAT, &m->row));
     cudnnBackendDescriptor_t e = on_scores(m, CUDNN_POINTWISE_SUB, s, max);
     e = on_scores(m, CUDNN_POINTWISE_EXP, e, NULL);
-    cudnnBackendDescriptor_t sum = fb_cudnn_reduce(
-        g, CUDNN_REDUCE_TENSOR_ADD, e, fb_cudnn_virtual(g, CUDNN_DATA_FLOAT, &m->row));
+    cudnnBackendDescriptor_t sum = fb_cudnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, e,
+                                                   fb_cudnn_virtual(g, CUDNN_DATA_FLOAT, &m->row));
     const struct fb_cudnn_pointwise lse = {.mode = CUDNN_POINTWISE_ADD,
                                            .precision = CUDNN_DATA_FLOAT,
                                            .x = max,
@@ -197,14 +196,13 @@ static void forward(struct build *m)
     fb_cudnn_matmul(g, fb_cudnn_pointwise(g, &p), held(m, FB_CUDNN_V), held(m, FB_CUDNN_O));
 }
 
-/* ---- Backward ---------------------------------------------------------------------------------- */
+/* ---- Backward ------------------------------------------------------------------------------ */
 
 static cudnnBackendDescriptor_t delta(struct build *m, cudnnBackendDescriptor_t dout)
 {
     const struct fb_cudnn_attention *a = m->a;
     const struct fb_cudnn_dims product = contiguous(a->b, a->h, a->nq, a->dv);
-    cudnnBackendDescriptor_t x =
-        apply(m, CUDNN_POINTWISE_MUL, dout, held(m, FB_CUDNN_O), &product);
+    cudnnBackendDescriptor_t x = apply(m, CUDNN_POINTWISE_MUL, dout, held(m, FB_CUDNN_O), &product);
     const struct fb_cudnn_pointwise times_one = {
         .mode = CUDNN_POINTWISE_MUL,
         .precision = CUDNN_DATA_FLOAT,
@@ -231,7 +229,8 @@ static void key_gradient(struct build *m, cudnnBackendDescriptor_t x, cudnnBacke
     fb_cudnn_reduce(g, CUDNN_REDUCE_TENSOR_ADD, all, real(m, role, dims));
 }
 
-static void query_gradient(struct build *m, cudnnBackendDescriptor_t ds, cudnnBackendDescriptor_t kt)
+static void query_gradient(struct build *m, cudnnBackendDescriptor_t ds,
+                           cudnnBackendDescriptor_t kt)
 {
     struct fb_cudnn_graph *g = m->g;
     const struct fb_cudnn_attention *a = m->a;

@@ -28,7 +28,7 @@ void fb_cudnn_graph_fail(struct fb_cudnn_graph *graph, const char *what, cudnnSt
     fb_cudnn_say(graph->library, what, status, graph->why, sizeof graph->why);
 }
 
-/* ---- Descriptors ------------------------------------------------------------------------------ */
+/* ---- Descriptors --------------------------------------------------------------------------- */
 
 cudnnBackendDescriptor_t fb_cudnn_begin(struct fb_cudnn_graph *graph,
                                         cudnnBackendDescriptorType_t type)
@@ -77,7 +77,7 @@ cudnnBackendDescriptor_t fb_cudnn_end(struct fb_cudnn_graph *graph,
     return graph->failed ? NULL : descriptor;
 }
 
-/* ---- Tensors ---------------------------------------------------------------------------------- */
+/* ---- Tensors ------------------------------------------------------------------------------- */
 
 enum place { REAL, VIRTUAL, BY_VALUE };
 
@@ -135,7 +135,7 @@ cudnnBackendDescriptor_t fb_cudnn_int(struct fb_cudnn_graph *graph, int32_t valu
     return by_value(graph, CUDNN_DATA_INT32, (struct fb_cudnn_scalar){.value.whole = value});
 }
 
-/* ---- Operations ------------------------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 /* Finalizes an operation and enters it into the graph. */
 static cudnnBackendDescriptor_t enter(struct fb_cudnn_graph *graph, cudnnBackendDescriptor_t op,

@@ -54,7 +54,7 @@ void fb_cudnn_graph_free(struct fb_cudnn_graph *graph);
 /* Leaves a failure's line: what was tried, and cuDNN's own words. */
 void fb_cudnn_graph_fail(struct fb_cudnn_graph *graph, const char *what, cudnnStatus_t status);
 
-/* ---- Descriptors of any kind, owned by the graph ---------------------------------------------- */
+/* ---- Descriptors of any kind, owned by the graph ------------------------------------------- */
 
 cudnnBackendDescriptor_t fb_cudnn_begin(struct fb_cudnn_graph *graph,
                                         cudnnBackendDescriptorType_t type);
@@ -67,7 +67,7 @@ void fb_cudnn_set_descriptor(struct fb_cudnn_graph *graph, cudnnBackendDescripto
 cudnnBackendDescriptor_t fb_cudnn_end(struct fb_cudnn_graph *graph,
                                       cudnnBackendDescriptor_t descriptor, const char *what);
 
-/* ---- Tensors ---------------------------------------------------------------------------------- */
+/* ---- Tensors ------------------------------------------------------------------------------- */
 
 /* In device memory, 16-byte aligned; uid is the caller's, below 100. */
 cudnnBackendDescriptor_t fb_cudnn_real(struct fb_cudnn_graph *graph, int64_t uid,
@@ -78,12 +78,12 @@ cudnnBackendDescriptor_t fb_cudnn_virtual(struct fb_cudnn_graph *graph, cudnnDat
 cudnnBackendDescriptor_t fb_cudnn_float(struct fb_cudnn_graph *graph, float value);
 cudnnBackendDescriptor_t fb_cudnn_int(struct fb_cudnn_graph *graph, int32_t value);
 
-/* ---- Operations: computed in fp32, the result y is returned ------------------------------------ */
+/* ---- Operations: computed in fp32, the result y is returned -------------------------------- */
 
 struct fb_cudnn_pointwise {
     cudnnPointwiseMode_t mode;
     cudnnDataType_t precision;
-    int64_t axis; /* of CUDNN_POINTWISE_GEN_INDEX */
+    int64_t axis;                          /* of CUDNN_POINTWISE_GEN_INDEX */
     cudnnBackendDescriptor_t x, b, select; /* select: of CUDNN_POINTWISE_BINARY_SELECT */
     cudnnBackendDescriptor_t y;
 };

@@ -26,6 +26,20 @@ static void place(char path[1024])
         snprintf(path, 1024, "%s", given);
 }
 
+/* Of a library that was named, the parts are loaded from beside it before it asks for them by name:
+ * LD_LIBRARY_PATH may lead to those of another version. One that is missing is missed later. */
+static void load_parts(const char *path)
+{
+    static const char *const parts[] = {
+        "graph", "ops", "cnn", "engines_runtime_compiled", "heuristic", "engines_precompiled"};
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; slash && i < sizeof parts / sizeof *parts; i++) {
+        char part[1100];
+        snprintf(part, sizeof part, "%.*s/libcudnn_%s.so.9", (int)(slash - path), path, parts[i]);
+        dlopen(part, RTLD_LAZY | RTLD_GLOBAL);
+    }
+}
+
 /* A pointer to an object becomes one to a function; POSIX, unlike ISO C, allows that. */
 static bool find(void *handle, const char *name, void *member)
 {
@@ -40,10 +54,11 @@ static bool load(void)
 {
     char path[1024];
     place(path);
+    load_parts(path);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *error = dlerror();
-        snprintf(reason, sizeof reason, "no cuDNN: %s (FLASHBACK_CUDNN names its folder)",
+        snprintf(reason, sizeof reason, "no cuDNN: %.320s (FLASHBACK_CUDNN names its folder)",
                  error ? error : path);
         return false;
     }

@@ -37,7 +37,7 @@ static cudnnHandle_t handle_of(const struct fb_cudnn_library *library, const cha
     return handle;
 }
 
-/* ---- From a graph to a plan -------------------------------------------------------------------- */
+/* ---- From a graph to a plan ---------------------------------------------------------------- */
 
 static cudnnBackendDescriptor_t close_graph(struct fb_cudnn_graph *g, cudnnHandle_t handle)
 {
@@ -100,7 +100,7 @@ static void choose(struct fb_cudnn_plan *plan, cudnnHandle_t handle)
 {
     struct fb_cudnn_graph *g = &plan->graph;
     cudnnBackendDescriptor_t config[MOST_ENGINES];
-    int64_t count = propose(g, close_graph(g, handle), config), used = 0;
+    int64_t count = propose(g, close_graph(g, handle), config), used = 0, read = 0;
     for (int64_t i = 0; i < count && !plan->execution; i++) {
         g->failed = false; /* the next may still take it; the last one's words stay */
         plan->execution = try_engine(g, handle, config[i]);
@@ -110,8 +110,8 @@ static void choose(struct fb_cudnn_plan *plan, cudnnHandle_t handle)
         return;
     name_engine(plan, config[used]);
     cudnnStatus_t status =
-        g->library->get(plan->execution, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                        CUDNN_TYPE_INT64, 1, &(int64_t){0}, &plan->workspace);
+        g->library->get(plan->execution, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
+                        1, &read, &plan->workspace);
     if (status != CUDNN_STATUS_SUCCESS)
         fb_cudnn_graph_fail(g, "reading the size of the workspace", status);
 }
@@ -165,7 +165,7 @@ const char *fb_cudnn_plan_name(const struct fb_cudnn_plan *plan)
     return plan->name;
 }
 
-/* ---- Running ----------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------- */
 
 /* Binds tensors, scalars and the workspace to addresses. */
 static cudnnStatus_t bind(struct fb_cudnn_plan *plan, void *const pointer[FB_CUDNN_ROLES],

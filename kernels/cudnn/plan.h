@@ -23,8 +23,8 @@ size_t fb_cudnn_plan_workspace(const struct fb_cudnn_plan *plan);
 /* "engine 6": which of cuDNN's engines runs. */
 const char *fb_cudnn_plan_name(const struct fb_cudnn_plan *plan);
 
-/* Enqueues the pass on a stream. NULL, or one line that says what failed. pointer[] has an entry for
- * every role that the pass uses. */
+/* Enqueues the pass on a stream. NULL, or one line that says what failed. pointer[] has an entry
+ * for every role that the pass uses. */
 const char *fb_cudnn_plan_run(struct fb_cudnn_plan *plan, void *stream,
                               void *const pointer[FB_CUDNN_ROLES], void *workspace);
 

@@ -17,30 +17,40 @@ static const char usage[] =
     "  -p, --problem TEXT    this problem, as b=1,h=8,n=512,d=64,causal; may be repeated\n"
     "  -v, --variant NAME    only this variant; may be repeated\n"
     "  -n, --numerics TEXT   declared numerics of the problems, as dkv=bf16,dq=fp32\n"
-    "  -r, --recipe TEXT     how their inputs are made, as randn@1\n"
+    "  -r, --recipe TEXT     how their inputs are made, as randn@1, or file:x.h5@bnhd\n"
     "  -s, --set KEY=VALUE   over the experiment's value; may be repeated\n"
     "      --plugin FILE     a shared object with variants of your own; without -v they alone are\n"
     "                        judged; may be repeated\n"
     "      --golden FILE     every group of a file of exact gradients; the reference is judged\n"
     "                        on it too\n"
-    "      --runs R          backward calls of the determinism test (10; 3 of the default set's long\n"
-    "                        problems; 2 with --long)\n"
-    "      --long            the default set and a pairwise covering array of sizes, masks, terms,\n"
-    "                        layouts, types and data: half an hour on two cores\n"
+    "      --runs R          backward calls of the determinism test (10; 3 of the default set's\n"
+    "                        long problems; 2 with --long)\n"
+    "      --long            the default set and a pairwise covering array of sizes, masks,\n"
+    "                        terms, layouts, types and data: half an hour on two cores\n"
     "      --self-test       the negative controls: kernels that make a classic mistake, and the\n"
     "                        judge itself; takes no other option but --quiet\n"
     "      --json FILE       all rows, machine and build as JSON\n"
     "  -q, --quiet           no remarks on stderr\n"
     "      --help            this text\n\n"
-    "A problem is items joined by commas: n (or nq, nk) and d; b, h, hk, dv; dtype=fp32|bf16|fp16;\n"
+    "A problem is items joined by commas: n (or nq, nk) and d; b, h, hk, dv; "
+    "dtype=fp32|bf16|fp16;\n"
     "causal or mask=full|causal|causal-topleft; window=L:R; scale=, softcap=, alibi=, bias=,\n"
     "dropout=P@SEED:OFFSET, sink, dlse, qlens=, klens=, layout=. Numerics: dkv=, dq= (fp32, bf16,\n"
-    "bf16-stochastic, bf16-truncate, fp16, fp32-kahan, bf16-kahan, fp64), ps=in|fp32, delta=, lse=,\n"
+    "bf16-stochastic, bf16-truncate, fp16, fp32-kahan, bf16-kahan, fp64), ps=in|fp32, delta=, "
+    "lse=,\n"
     "round=tile|row. A wrong word is answered with the allowed ones.\n";
 
 enum { LIST = 64 };
 
-enum { OPTION_GOLDEN = 256, OPTION_RUNS, OPTION_JSON, OPTION_SELF_TEST, OPTION_PLUGIN, OPTION_LONG, OPTION_HELP };
+enum {
+    OPTION_GOLDEN = 256,
+    OPTION_RUNS,
+    OPTION_JSON,
+    OPTION_SELF_TEST,
+    OPTION_PLUGIN,
+    OPTION_LONG,
+    OPTION_HELP
+};
 
 struct arguments {
     struct fb_check_options check;
@@ -113,7 +123,8 @@ static enum fb_status run_self_test(const struct arguments *a, const char *exper
     const struct fb_check_options *o = &a->check;
     if (experiment || o->problem_count || o->variant_count || o->setting_count || o->golden ||
         o->plugin_count || o->json || o->recipe || *o->numerics || o->runs || o->is_long)
-        return fb_fail(FB_USAGE, "check: --self-test chooses its own cases; only --quiet goes with it");
+        return fb_fail(FB_USAGE,
+                       "check: --self-test chooses its own cases; only --quiet goes with it");
     return fb_self_test(o->quiet, exit_status);
 }
 

@@ -60,3 +60,9 @@ int fb_variant_is_trap(const struct fb_variant *variant)
 {
     return !strncmp(variant->name, "trap-", 5);
 }
+
+int fb_variant_accepts(const struct fb_variant *variant, unsigned what)
+{
+    const size_t end = offsetof(struct fb_variant, accepts) + sizeof variant->accepts;
+    return variant->struct_size >= end && (variant->accepts & what) == what;
+}

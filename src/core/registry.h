@@ -26,4 +26,8 @@ int fb_variant_is_plugin(const struct fb_variant *variant);
 /* Traps are variants that make a classic mistake on purpose; `list` hides them. */
 int fb_variant_is_trap(const struct fb_variant *variant);
 
+/* Does the variant accept that (FB_ACCEPT_*)? A descriptor from before there was such a member does
+ * not. */
+int fb_variant_accepts(const struct fb_variant *variant, unsigned what);
+
 #endif

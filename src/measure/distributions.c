@@ -96,6 +96,15 @@ static double outliers(struct fb_draw *e)
     return value;
 }
 
+/* The quantile function of Student's t with two degrees of freedom is algebraic: the same bits
+ * everywhere. Its variance is infinite: however many are drawn, the largest dominate. */
+static double heavy_tailed(struct fb_draw *e)
+{
+    double p = fb_draw_uniform(e, FB_STREAM_MAIN), most = param(e, 1);
+    double t = param(e, 0) * (2 * p - 1) / sqrt(2 * p * (1 - p));
+    return t > most ? most : t < -most ? -most : t;
+}
+
 static double channel(struct fb_draw *e)
 {
     bool chosen = e->column == (int64_t)param(e, 0) % e->problem->d;
@@ -296,6 +305,11 @@ const struct fb_distribution fb_distributions[] = {
      "normal plus, with probability p, sigma times normal",
      {{"sigma", 10, 0, 1e4}, {"p", 0.001, 0, 1}},
      outliers,
+     NULL},
+    {"heavy-tailed",
+     "sigma times Student's t with 2 degrees of freedom, cut at `most`",
+     {{"sigma", 0.5, 0, 1e4}, {"most", 256, 0, 65280}},
+     heavy_tailed,
      NULL},
     {"channel",
      "one column of k is about k and of q about q",

@@ -111,10 +111,9 @@ void fb_input_fill(const struct fb_recipe *recipe, const struct fb_problem *prob
     }
 }
 
-/* Slopes are part of the problem, not of the recipe. */
-static void fill_slopes(const struct fb_problem *problem, const struct fb_tensor *alibi)
+void fb_input_fill_slopes(const struct fb_problem *problem, const struct fb_tensor *alibi)
 {
-    for (int64_t i = 0; i < alibi->shape[1]; i++)
+    for (int64_t i = 0; alibi->data && i < alibi->shape[1]; i++)
         fb_element_write(alibi->data, alibi->dtype, i * alibi->stride[1],
                          fb_problem_slope(problem, i));
 }
@@ -127,6 +126,5 @@ void fb_inputs_fill(const struct fb_recipe *recipe, const struct fb_problem *pro
     for (int i = FB_INPUT_Q; i <= FB_INPUT_SINK; i++)
         if (tensors[i]->data)
             fb_input_fill(recipe, problem, (enum fb_input)i, tensors[i]);
-    if (args->alibi.data)
-        fill_slopes(problem, &args->alibi);
+    fb_input_fill_slopes(problem, &args->alibi);
 }

@@ -62,6 +62,9 @@ double fb_input_value(const struct fb_recipe *recipe, const struct fb_problem *p
 void fb_input_fill(const struct fb_recipe *recipe, const struct fb_problem *problem,
                    enum fb_input input, const struct fb_tensor *tensor);
 
+/* The ALiBi slopes are part of the problem, not of the recipe. Nothing where alibi has no data. */
+void fb_input_fill_slopes(const struct fb_problem *problem, const struct fb_tensor *alibi);
+
 /* Fills all inputs that args holds (data != NULL), the ALiBi slopes of the problem among them. */
 void fb_inputs_fill(const struct fb_recipe *recipe, const struct fb_problem *problem,
                     const struct fb_args *args);

@@ -23,7 +23,7 @@ static enum fb_status find_distribution(int *dist, const char *name)
         snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "",
                  fb_distributions[i].name);
     }
-    return fb_fail(FB_USAGE, "recipe '%s' is not one of %s", name, allowed);
+    return fb_fail(FB_USAGE, "recipe '%s' is not one of %s; nor file:PATH", name, allowed);
 }
 
 static int param_count(const struct fb_distribution *dist)

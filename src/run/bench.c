@@ -86,6 +86,7 @@ enum fb_status fb_bench_open(struct fb_bench *bench)
     bench->open = true;
     open_context(bench);
     FB_TRY_OUT(copy_inputs(bench));
+    bench->buffers.args.keep = bench->shared->keep;
     FB_TRY_OUT(prepare(bench));
 out:
     if (status != FB_OK)

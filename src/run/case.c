@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "measure/inputs.h"
 #include "run/golden.h"
+#include "run/input_file.h"
 
 static enum fb_status canonical_problem(const char *text, char **out)
 {
@@ -40,7 +41,7 @@ static enum fb_status canonical_recipe(const char *text, char **out)
 {
     struct fb_recipe recipe;
     char buffer[FB_RECIPE_TEXT];
-    if (fb_golden_is_recipe(text)) {
+    if (fb_golden_is_recipe(text) || fb_input_file_is_recipe(text)) {
         *out = strdup(text);
     } else {
         FB_TRY(fb_recipe_parse(&recipe, text));
@@ -48,6 +49,18 @@ static enum fb_status canonical_recipe(const char *text, char **out)
         *out = strdup(buffer);
     }
     return *out ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a recipe string");
+}
+
+/* A file that does not fit is told before anything runs. */
+static enum fb_status check_file(const struct fb_case *one)
+{
+    struct fb_problem problem;
+    if (!fb_input_file_is_recipe(one->recipe))
+        return FB_OK;
+    FB_TRY(fb_problem_parse(&problem, one->problem));
+    enum fb_status status = fb_input_file_check(one->recipe, &problem);
+    fb_problem_free(&problem);
+    return status;
 }
 
 static enum fb_status build_key(struct fb_case *one)
@@ -76,6 +89,7 @@ enum fb_status fb_case_make(struct fb_case *out, const char *variant, const char
     FB_TRY_OUT(canonical_problem(problem, &out->problem));
     FB_TRY_OUT(canonical_numerics(numerics, &out->numerics));
     FB_TRY_OUT(canonical_recipe(recipe, &out->recipe));
+    FB_TRY_OUT(check_file(out));
     FB_TRY_OUT(build_key(out));
 out:
     if (status != FB_OK)

@@ -34,7 +34,8 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(fb_bench_wait(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
     bench->torn |= !strncmp(found.text, "guard", 5);
-    fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s", found.text);
+    fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s",
+                     found.text);
     return FB_OK;
 }
 
@@ -123,8 +124,8 @@ static enum fb_status put_reference(struct fb_bench *bench)
     return FB_OK;
 }
 
-/* The second call, on the workspace as the first one left it. Where nothing else is saved, o and lse
- * are the reference's, so that an error of the forward cannot hide one of the backward. */
+/* The second call, on the workspace as the first one left it. Where nothing else is saved, o and
+ * lse are the reference's, so that an error of the forward cannot hide one of the backward. */
 static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findings *findings)
 {
     struct fb_judgement judgement;
@@ -138,7 +139,8 @@ static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findin
                             bench->record.bn, &outputs, &judgement));
     if (judgement.verdict == FB_VERDICT_FAIL) {
         fb_findings_note(findings,
-             bench->saved_bytes ? "second call: %s" : "second call, on the reference's o and lse: %s",
+             bench->saved_bytes ? "second call: %s"
+                                : "second call, on the reference's o and lse: %s",
              judgement.reason);
         findings->declared = FB_VERDICT_FAIL;
     }

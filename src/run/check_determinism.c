@@ -19,7 +19,7 @@ enum condition { AT_REST, LOADED, FEWER_THREADS, CONDITIONS };
 /* The gradients of all runs, and in how many of a condition one of them differed. */
 struct runs {
     struct fb_determinism seen[3]; /* dq, dk, dv */
-    uint64_t first[3];             /* hashes of the first run's bytes, where they lie */
+    uint64_t first[3];             /* hashes of the first run's blocks */
     int count[CONDITIONS], differing[CONDITIONS];
     bool varied[3]; /* at rest or under load */
 };
@@ -41,38 +41,38 @@ static enum condition condition_of(const struct fb_bench *bench, int run, int ru
     return FEWER_THREADS;
 }
 
-/* Has every gradient the bytes of the first run? Looked at where they lie, so that those of a device
- * need not be fetched. */
-static enum fb_status compare_bytes(struct fb_bench *bench, struct runs *runs, bool *same)
+/* One run's gradients. Hashed where they lie, and only fetched when the bits are new. */
+static enum fb_status look(struct fb_bench *bench, struct runs *runs)
 {
     static const enum fb_buffer gradients[] = {FB_BUFFER_DQ, FB_BUFFER_DK, FB_BUFFER_DV};
-    *same = runs->seen[0].runs > 0;
+    bool same = runs->seen[0].runs > 0;
+    struct fb_args args;
     for (int i = 0; i < 3; i++) {
         uint64_t hash;
         FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i], &hash));
         if (runs->seen[0].runs == 0)
             runs->first[i] = hash;
-        *same = *same && hash == runs->first[i];
+        same &= hash == runs->first[i];
     }
-    return FB_OK;
+    for (int i = 0; same && i < 3; i++)
+        fb_determinism_add_same(&runs->seen[i]);
+    if (same)
+        return FB_OK;
+    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
+    FB_TRY(fb_determinism_add(&runs->seen[0], &args.dq));
+    FB_TRY(fb_determinism_add(&runs->seen[1], &args.dk));
+    return fb_determinism_add(&runs->seen[2], &args.dv);
 }
 
 static enum fb_status add_run(struct fb_bench *bench, struct runs *runs, enum condition condition)
 {
-    struct fb_args args;
-    const struct fb_tensor *const gradients[] = {&args.dq, &args.dk, &args.dv};
-    bool differs = false, same;
-    FB_TRY(compare_bytes(bench, runs, &same));
-    if (!same)
-        FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
+    int before[3];
+    bool differs = false;
+    for (int i = 0; i < 3; i++)
+        before[i] = runs->seen[i].differing;
+    FB_TRY(look(bench, runs));
     for (int i = 0; i < 3; i++) {
-        int before = runs->seen[i].differing;
-        if (same) {
-            fb_determinism_add_same(&runs->seen[i]);
-            continue;
-        }
-        FB_TRY(fb_determinism_add(&runs->seen[i], gradients[i]));
-        bool changed = runs->seen[i].differing > before;
+        bool changed = runs->seen[i].differing > before[i];
         runs->varied[i] |= changed && condition != FEWER_THREADS;
         differs |= changed;
     }

@@ -134,7 +134,7 @@ static void print_row(struct fb_check_report *report, const struct fb_record *re
     fflush(stdout);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Every column of every case, null where there is no value: a reader can rely on the keys. */
 static void write_column(struct fb_json *json, const struct fb_column *c,
@@ -223,7 +223,7 @@ static void write_summary(struct fb_check_report *report, const struct fb_tally 
     fb_json_end(json);
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 enum fb_status fb_check_report_row(struct fb_check_report *report, const struct fb_record *record)
 {
@@ -253,8 +253,8 @@ void fb_check_report_end(const struct fb_check_report *report)
     if (report->rows)
         putchar('\n');
     if (report->weak)
-        puts("* no variation observed in a control that adds in any order either (or too few elements "
-             "and\n  tiles to expect one): equal bits prove little here");
+        puts("* no variation observed in a control that adds in any order either (or too few\n"
+             "  elements and tiles to expect one): equal bits prove little here");
 }
 
 enum fb_status fb_check_report_save(struct fb_check_report *report, const struct fb_tally *tally,

@@ -141,8 +141,8 @@ enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check
         return fb_fail(FB_USAGE, "check: --numerics and --recipe go with --problem or the default "
                                  "set, not with EXPERIMENT or --golden");
     if (o->is_long && (o->experiment || o->golden || o->problem_count))
-        return fb_fail(FB_USAGE, "check: --long is a set of its own; EXPERIMENT, --problem and --golden "
-                                 "do not go with it");
+        return fb_fail(FB_USAGE, "check: --long is a set of its own; EXPERIMENT, --problem and "
+                                 "--golden do not go with it");
     FB_TRY_OUT(choose_variants(set, o));
     if (o->experiment)
         FB_TRY_OUT(add_experiment(set, o));

@@ -10,6 +10,7 @@
 #include "measure/inputs.h"
 #include "reference/cost.h"
 #include "run/golden.h"
+#include "run/input_file.h"
 
 static enum fb_status describe_problem(struct fb_record *r, const struct fb_problem *p)
 {
@@ -70,7 +71,7 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     FB_TRY(fb_text_set(&record->numerics, "%s", one->numerics));
     FB_TRY(fb_text_set(&record->recipe, "%s", one->recipe));
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
-    if (!fb_golden_is_recipe(one->recipe)) {
+    if (!fb_golden_is_recipe(one->recipe) && !fb_input_file_is_recipe(one->recipe)) {
         FB_TRY(fb_recipe_parse(&recipe, one->recipe));
         record->seed = recipe.seed;
     }
@@ -87,7 +88,8 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
 
 enum fb_status fb_describe_end(struct fb_record *record, const char *verdict, const char *reason)
 {
-    const char *status = strcmp(verdict, "refused") && strcmp(verdict, "crashed") ? "done" : verdict;
+    const char *status =
+        strcmp(verdict, "refused") && strcmp(verdict, "crashed") ? "done" : verdict;
     FB_TRY(fb_text_set(&record->status, "%s", status));
     FB_TRY(fb_text_set(&record->verdict, "%s", verdict));
     return fb_text_set(&record->reason, "%s", reason);

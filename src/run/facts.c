@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "run/facts.h"
 
 #include <stdio.h>
@@ -9,6 +13,9 @@
 #include "core/json.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
+#ifdef HAVE_CUDNN
+#include "kernels/cudnn/library.h" /* and which of the vendor's */
+#endif
 #include "measure/blas.h"
 #include "measure/machine.h"
 
@@ -26,6 +33,21 @@ static enum fb_status add_machine(struct fb_run *facts)
     FB_TRY(fb_run_set(facts, "isa", "%s", fb_cpu_isa_name()));
     FB_TRY(fb_run_set(facts, "warning", "%s", machine.warning));
     return fb_run_set(facts, "hdf5_version", "%s", library);
+}
+
+static enum fb_status add_cudnn(struct fb_run *facts)
+{
+#ifdef HAVE_CUDNN
+    const char *why;
+    const struct fb_cudnn_library *library = fb_cudnn_library(&why);
+    if (!library)
+        return fb_run_set(facts, "cudnn", "%s", why);
+    const size_t version = library->version();
+    return fb_run_set(facts, "cudnn", "%zu.%zu.%zu", version / 10000, version / 100 % 100,
+                      version % 100);
+#else
+    return fb_run_set(facts, "cudnn", "built without its headers");
+#endif
 }
 
 static enum fb_status add_command(struct fb_run *facts, int argc, char **argv)
@@ -93,5 +115,6 @@ enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_option
 {
     FB_TRY(add_command(facts, options->argc, options->argv));
     FB_TRY(add_machine(facts));
+    FB_TRY(add_cudnn(facts));
     return experiment ? add_experiment(facts, options, experiment) : FB_OK;
 }

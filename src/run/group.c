@@ -20,12 +20,14 @@
 #include "run/bench.h"
 #include "run/describe.h"
 #include "run/golden.h"
+#include "run/input_file.h"
 
 struct work {
     const struct fb_group *group;
     struct fb_shared shared;
     struct fb_golden_case golden; /* the group of a golden file, where the recipe names one */
     bool exact;                   /* the inputs leave nothing to round */
+    uint8_t *file_keep;           /* the dropout mask of an input file, where it holds one */
     struct fb_bench *benches;     /* [group->count] */
     struct fb_bench **timeable;
     size_t timeable_count;
@@ -73,6 +75,11 @@ static enum fb_status fill_inputs(struct work *work)
         shared->keep = work->golden.keep;
         return fb_golden_copy_inputs(&work->golden, &shared->inputs.args);
     }
+    if (fb_input_file_is_recipe(work->group->recipe)) {
+        FB_TRY(fb_input_file_fill(work->group->recipe, &shared->inputs.args, &work->file_keep));
+        shared->keep = work->file_keep;
+        return FB_OK;
+    }
     FB_TRY(fb_recipe_parse(&recipe, work->group->recipe));
     fb_inputs_fill(&recipe, &shared->problem, &shared->inputs.args);
     work->exact = fb_inputs_exact(&recipe, &shared->problem);
@@ -107,8 +114,8 @@ static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
 {
     bool timeable = false;
     enum fb_status status = fb_bench_ask(bench);
-    if (status == FB_OK && work->shared.keep)
-        status = fb_fail(FB_REFUSED, "the dropout mask is given from outside");
+    if (status == FB_OK && work->shared.keep && !fb_variant_accepts(bench->variant, FB_ACCEPT_KEEP))
+        status = fb_fail(FB_REFUSED, "takes no dropout mask from outside, which this data has");
     if (status == FB_OK) {
         FB_TRY(open_judge(work));
         status = fb_bench_check(bench, &timeable);
@@ -189,6 +196,7 @@ out:
     fb_judge_close(work.shared.judge);
     fb_buffers_free(&work.shared.inputs);
     fb_golden_case_free(&work.golden);
+    free(work.file_keep);
     fb_problem_free(&work.shared.problem);
     free(work.benches);
     free(work.timeable);

@@ -54,8 +54,8 @@ struct fb_judge_options {
                             seed and offset, as documented in reference/philox.h */
     uint64_t seed;       /* of the random rows of the sampled mode */
     bool no_device;      /* never make the forward of the sampled mode on a CUDA device */
-    bool exact; /* the data leave nothing to round: dq, dk and dv under standard numerics must be the
-                   reference's bit for bit (exact.h). Not in the sampled mode. */
+    bool exact; /* the data leave nothing to round: dq, dk and dv under standard numerics must be
+                   the reference's bit for bit (exact.h). Not in the sampled mode. */
     enum fb_judge_mutant mutant; /* FB_MUTANT_NONE; others are for the self-test, whole mode only */
 };
 

@@ -30,14 +30,14 @@ class Measure:
     warmup: int = 1
     min_samples: int = 5
     max_samples: int = 100
-    max_seconds: float = 5
+    max_seconds: float = 5.0
     interval: float = 0.01
     rest: float = None
     forward: bool = True
     sustained: bool = False
     flush: bool = True
-    max_rest: float = 1
-    sustained_seconds: float = 2
+    max_rest: float = 1.0
+    sustained_seconds: float = 2.0
 
 
 WORDS = {

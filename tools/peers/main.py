@@ -30,6 +30,8 @@ def arguments(argv):
     parser.add_argument("--replace", action="store_true", help="start the journal anew")
     parser.add_argument("--dry-run", action="store_true", help="print the cases and leave")
     parser.add_argument("--flashback", metavar="PROGRAM", help="the program, if not on PATH")
+    parser.add_argument("--no-autograd", action="store_true",
+                        help="without the second figure, the time through autograd")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     return parser.parse_args(argv)
 
@@ -121,7 +123,7 @@ class Run:
         yield from bench.work(
             self.torch, benches,
             lambda: device.make_inputs(self.torch, benches[0].problem, recipe),
-            self.rules, self.timer, self.ceilings)
+            self.rules, self.timer, self.ceilings, not self.options.no_autograd)
 
 
 def run(options, argv):

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tiles and warps of the mma.sync backward (sm80_bwd.cuh) for each head size, as constants.
+ *
+ *   M query rows a step, N keys a CTA, 8 warps. Three layouts of the warps, rows x columns:
+ *   S_* over S and dP [M][N], KV_* over dK and dV [N][D], Q_* over dQ [M][D].
+ *
+ * Registers a thread for accumulators: dK and dV live throughout, S and dP or dQ beside them.
+ * Shared memory: K, V; two stages of Q, dO and statistics; P, dS. In KiB (one stage in brackets):
+ *
+ *     D     M x N     S, dP   dK, dV   dQ   K+V   Q+dO      P+dS   total
+ *     64   128 x 128   64+64   32+32   32    32    64 (32)   64    162 (129)
+ *     96    64 x 128   32+32   48+48   24    48    48 (24)   32    129 (104.5)
+ *     128   64 x 128   32+32   64+64   32    64    64 (32)   32    161 (128.5)
+ *     192   64 x 64    16+16   48+48   48    48    96 (48)   16    161 (112.5)
+ *     256   64 x 64    16+16   64+64   32    64   128 (64)   16    209 (144.5)
+ *
+ * An A100 has 163 KiB a block, an H100 227.
+ */
+#ifndef FB_KERNELS_CUDA_SM80_CONFIG_CUH
+#define FB_KERNELS_CUDA_SM80_CONFIG_CUH
+
+#include "smem_tile.cuh"
+
+namespace fb {
+
+template <int DIM>
+struct sm80_tiles; /* M, N and the three layouts */
+
+template <>
+struct sm80_tiles<32> {
+    static constexpr int M = 128, N = 128, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 4, S_N = 2, KV_N = 4, KV_D = 2, Q_M = 4, Q_D = 2;
+};
+template <>
+struct sm80_tiles<64> {
+    static constexpr int M = 128, N = 128, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 4, S_N = 2, KV_N = 4, KV_D = 2, Q_M = 4, Q_D = 2;
+};
+template <>
+struct sm80_tiles<96> {
+    static constexpr int M = 64, N = 128, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 4, KV_N = 4, KV_D = 2, Q_M = 4, Q_D = 2;
+};
+template <>
+struct sm80_tiles<128> {
+    static constexpr int M = 64, N = 128, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 4, KV_N = 4, KV_D = 2, Q_M = 2, Q_D = 4;
+};
+template <>
+struct sm80_tiles<192> {
+    static constexpr int M = 64, N = 64, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 4, S_N = 2, KV_N = 2, KV_D = 4, Q_M = 2, Q_D = 4;
+};
+template <>
+struct sm80_tiles<256> {
+    static constexpr int M = 64, N = 64, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 4, S_N = 2, KV_N = 2, KV_D = 4, Q_M = 2, Q_D = 4;
+};
+
+/* TYPE: the 16-bit type; DIM: columns, padded; GENERAL: the kernel that knows everything;
+ * WITH_DQ: dQ too, or dK and dV alone. */
+template <class TYPE, int DIM, bool GENERAL_, bool WITH_DQ_>
+struct sm80_config : sm80_tiles<DIM> {
+    using T = TYPE;
+    using tiles = sm80_tiles<DIM>;
+    using tiles::KV_D;
+    using tiles::KV_N;
+    using tiles::M;
+    using tiles::N;
+    using tiles::Q_D;
+    using tiles::Q_M;
+    using tiles::S_M;
+    using tiles::S_N;
+    using tiles::WARPS;
+    static constexpr int D = DIM, THREADS = 32 * WARPS;
+    static constexpr bool GENERAL = GENERAL_, WITH_DQ = WITH_DQ_;
+    static_assert(S_M * S_N == WARPS && KV_N * KV_D == WARPS && Q_M * Q_D == WARPS, "all warps");
+
+    /* A warp's accumulators: blocks of 16 rows, blocks of 8 columns. */
+    static constexpr int S_MT = M / S_M / 16, S_NT = N / S_N / 8;
+    static constexpr int KV_MT = N / KV_N / 16, KV_NT = D / KV_D / 8;
+    static constexpr int Q_PARTS =
+        D == 256 ? 2 : 1; /* dQ is made a part of the columns at a time */
+    static constexpr int Q_MT = M / Q_M / 16, Q_NT = D / Q_D / Q_PARTS / 8;
+    static_assert(S_MT * 16 * S_M == M && S_NT * 8 * S_N == N && S_NT % 2 == 0, "S");
+    static_assert(KV_MT * 16 * KV_N == N && KV_NT * 8 * KV_D == D && KV_NT % 2 == 0, "dK, dV");
+    static_assert(Q_MT * 16 * Q_M == M && Q_NT * 8 * Q_D * Q_PARTS == D && Q_NT % 2 == 0, "dQ");
+
+    /* Shared memory, in bytes from its start: two barrier rings and one barrier, then tiles. */
+    static constexpr int Q_BYTES = M * D * 2, KV_BYTES = N * D * 2, S_BYTES = M * N * 2;
+    static constexpr int STAT_BYTES = M * 4;
+    static constexpr int FULL_AT = 0, FREE_AT = 16, PLACE_AT = 24, K_AT = 128;
+    static constexpr int V_AT = K_AT + KV_BYTES, P_AT = V_AT + KV_BYTES, DS_AT = P_AT + S_BYTES;
+    static constexpr int STAGE_AT = DS_AT + S_BYTES; /* q, dout, lse2, delta; as often as stages */
+    static constexpr int STAGE_BYTES = 2 * Q_BYTES + 2 * STAT_BYTES;
+    static constexpr int smem_bytes(int stages)
+    {
+        return STAGE_AT + stages * STAGE_BYTES;
+    }
+};
+
+} // namespace fb
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Checks, then times, the key-major backward on mma.sync for one head size and type (chosen by -D
+ * at compile time), all three ways to add up dQ: bench_sm80 check              small and odd shapes
+ * against the fp64 reference bench_sm80 time N...         16,384 tokens at length N, 2048/d heads,
+ * one head checked first A timed sample is events around the launches, after 256 MiB memsets
+ * outside the span and a rest of 20 times the sample; the median of 9 is printed, with the spread.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../kernels/cuda/sm80_launch.cuh"
+#include "reference.cuh"
+
+#ifndef BENCH_T
+#define BENCH_T __nv_bfloat16
+#endif
+#ifndef BENCH_D
+#define BENCH_D 128
+#endif
+
+using namespace fb;
+typedef BENCH_T T;
+typedef sm80_config<T, BENCH_D, false, true> C;
+
+typedef sm80_config<T, BENCH_D, false, false> K;
+typedef sm80_dq_config<T, BENCH_D, false> Q;
+typedef sm80_fwd_config<T, BENCH_D, false> F;
+
+/* The ways to add up dQ, then the split form, then the forward (timed alone). */
+enum { SPLIT = 3, FORWARD, WAYS };
+static const char *const policy_names[WAYS] = {"atomic", "ordered", "partials", "split", "forward"};
+
+struct shape {
+    int b, h, hk, nq, nk, d, causal, stages, bshd;
+};
+
+struct data {
+    shape s;
+    fb_sm80_args p;
+    char *workspace;
+    size_t q_count, k_count, workspace_bytes;
+};
+
+static __device__ uint32_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 31)) * 0x7fb5d329728ea185ull;
+    x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44dull;
+    return (uint32_t)((x ^ (x >> 33)) >> 16);
+}
+
+__global__ void fill_normal(T *x, size_t n, uint64_t seed, float sigma)
+{
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        float u = (mix(seed * 1000003 + 2 * i) + 1.0f) / 4294967296.0f;
+        float v = mix(seed * 1000003 + 2 * i + 1) / 4294967296.0f;
+        x[i] = (T)(sigma * sqrtf(-2 * logf(fminf(u, 1.0f))) * cospif(2 * v));
+    }
+}
+
+/* What LSE is on average for N(0,1) inputs: timing wants real magnitudes, not exact ones. */
+__global__ void fill_lse(float *lse, size_t n, int nq, int nk, int causal)
+{
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        int seen = causal ? min(nk, max(0, (int)(i % nq) + 1 + nk - nq)) : nk;
+        lse[i] = seen ? logf(seen) + 0.5f : -INFINITY;
+    }
+}
+
+static fb_sm80_tensor tensor_make(const shape &s, bool key, size_t *count)
+{
+    const int64_t h = key ? s.hk : s.h, n = key ? s.nk : s.nq, d = s.d;
+    fb_sm80_tensor t = {nullptr, h * n * d, n * d, d};
+    if (s.bshd)
+        t.head = d, t.row = h * d;
+    *count = (size_t)(s.b * h * n * d);
+    CHECK_CUDA(cudaMalloc(&t.data, *count * 2));
+    return t;
+}
+
+static int sm_count()
+{
+    int count;
+    CHECK_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+}
+
+/* Copies under partials: as many CTAs as fit into one wave. */
+static int copies_for(const shape &s)
+{
+    const int units = s.b * s.hk, tiles = (s.nk + C::N - 1) / C::N, fit = sm_count() / units;
+    return fit < 1 ? 1 : fit < tiles ? fit : tiles;
+}
+
+static void workspace_make(data *x)
+{
+    fb_sm80_args &p = x->p;
+    const size_t blocks = (size_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
+    const size_t rows = blocks * C::M * 4, turns = (blocks * C::WARPS + 64) * 4;
+    const size_t sums = blocks * C::M * C::D * 4 * (size_t)copies_for(x->s);
+    x->workspace_bytes = 2 * rows + sums + turns;
+    CHECK_CUDA(cudaMalloc(&x->workspace, x->workspace_bytes));
+    p.lse2 = (float *)x->workspace, p.delta = (float *)(x->workspace + rows);
+    p.dq_sum = x->workspace + 2 * rows, p.turns = (unsigned *)(x->workspace + 2 * rows + sums);
+}
+
+static void data_make(data *x, const shape &s)
+{
+    fb_sm80_args &p = x->p;
+    size_t n;
+    memset(x, 0, sizeof *x);
+    x->s = s;
+    p.q = tensor_make(s, false, &x->q_count), p.o = tensor_make(s, false, &n);
+    p.dout = tensor_make(s, false, &n), p.dq = tensor_make(s, false, &n);
+    p.k = tensor_make(s, true, &x->k_count), p.v = tensor_make(s, true, &n);
+    p.dk = tensor_make(s, true, &n), p.dv = tensor_make(s, true, &n);
+    n = (size_t)s.b * s.h * s.nq;
+    p.lse = {nullptr, (int64_t)s.h * s.nq, s.nq, 1};
+    CHECK_CUDA(cudaMalloc(&p.lse.data, n * 4));
+    fill_normal<<<1024, 256>>>((T *)p.q.data, x->q_count, 1, 1);
+    fill_normal<<<1024, 256>>>((T *)p.k.data, x->k_count, 2, 1);
+    fill_normal<<<1024, 256>>>((T *)p.v.data, x->k_count, 3, 1);
+    fill_normal<<<1024, 256>>>((T *)p.dout.data, x->q_count, 4, 1);
+    fill_normal<<<1024, 256>>>((T *)p.o.data, x->q_count, 5, 1.6f / sqrtf(s.nk));
+    fill_lse<<<1024, 256>>>(p.lse.data, n, s.nq, s.nk, s.causal);
+    p.batch = s.b, p.heads = s.h, p.kv_heads = s.hk, p.nq = s.nq, p.nk = s.nk;
+    p.columns = p.columns_v = s.d, p.aligned = 1, p.causal = s.causal;
+    p.window_left = p.window_right = -1, p.scale = 1 / sqrtf(s.d), p.copies = 1;
+    p.section = s.causal ? s.b * s.hk : 1, p.stages = s.stages;
+    workspace_make(x);
+}
+
+static void data_free(data *x)
+{
+    fb_sm80_args &p = x->p;
+    char *all[] = {p.q.data,  p.k.data,  p.v.data,  p.o.data,           p.dout.data,
+                   p.dq.data, p.dk.data, p.dv.data, (char *)p.lse.data, x->workspace};
+    for (char *t : all)
+        CHECK_CUDA(cudaFree(t));
+}
+
+static void enqueue_split(fb_sm80_args p)
+{
+    p.dq_sum = nullptr;
+    p.dq_policy = FB_SM80_DQ_ATOMIC;
+    CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&p, 0));
+    CHECK_CUDA((cudaError_t)(sm80_run_split<K, Q>(&p, 0)));
+}
+
+static void enqueue(data *x, int policy)
+{
+    if (policy == FORWARD) {
+        CHECK_CUDA((cudaError_t)sm80_run_forward<F>(&x->p, 0));
+        return;
+    }
+    if (policy == SPLIT) {
+        enqueue_split(x->p);
+        return;
+    }
+    if (policy == FB_SM80_DQ_ORDERED && getenv("SECTION") && !x->p.causal)
+        x->p.section = atoi(getenv("SECTION"));
+    else
+        x->p.section = x->p.causal ? x->s.b * x->s.hk : 1;
+    x->p.dq_policy = (fb_sm80_dq)policy;
+    x->p.copies = policy == FB_SM80_DQ_PARTIALS ? copies_for(x->s) : 1;
+    CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&x->p, 0));
+    CHECK_CUDA((cudaError_t)sm80_run_main<C>(&x->p, 0));
+    CHECK_CUDA((cudaError_t)sm80_run_post<C>(&x->p, 0));
+}
+
+static head_view<T> view(const fb_sm80_tensor &t, int b, int h)
+{
+    return {(T *)t.data + b * t.batch + h * t.head, t.row};
+}
+
+static double distance(const data *x, const fb_sm80_tensor &t, int b, int h, int rows,
+                       const double *ref)
+{
+    double *sums, host[2];
+    CHECK_CUDA(cudaMalloc(&sums, 16));
+    CHECK_CUDA(cudaMemset(sums, 0, 16));
+    reference_distance<T><<<64, 256>>>(view(t, b, h), ref, rows, x->s.d, sums);
+    CHECK_CUDA(cudaMemcpy(host, sums, 16, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaFree(sums));
+    return host[1] > 0 ? sqrt(host[0] / host[1]) : sqrt(host[0]);
+}
+
+static void poison(data *x)
+{
+    CHECK_CUDA(cudaMemset(x->workspace, 0xff, x->workspace_bytes));
+    CHECK_CUDA(cudaMemset(x->p.dq.data, 0xff, x->q_count * 2));
+    CHECK_CUDA(cudaMemset(x->p.dk.data, 0xff, x->k_count * 2));
+    CHECK_CUDA(cudaMemset(x->p.dv.data, 0xff, x->k_count * 2));
+}
+
+static void reference_init(reference_head<T> *r, const data &x)
+{
+    const shape &s = x.s;
+    r->nq = s.nq, r->nk = s.nk, r->d = s.d, r->causal = s.causal, r->scale = x.p.scale;
+    CHECK_CUDA(cudaMalloc(&r->p, (size_t)s.nq * s.nk * 8));
+    CHECK_CUDA(cudaMalloc(&r->ds, (size_t)s.nq * s.nk * 8));
+    CHECK_CUDA(cudaMalloc(&r->delta, s.nq * 8));
+    CHECK_CUDA(cudaMalloc(&r->dq, (size_t)s.nq * s.d * 8 * (s.h / s.hk)));
+    CHECK_CUDA(cudaMalloc(&r->dk, (size_t)s.nk * s.d * 8));
+    CHECK_CUDA(cudaMalloc(&r->dv, (size_t)s.nk * s.d * 8));
+}
+
+static void reference_free(reference_head<T> *r)
+{
+    double *all[] = {r->p, r->ds, r->delta, r->dq, r->dk, r->dv};
+    for (double *p : all)
+        CHECK_CUDA(cudaFree(p));
+}
+
+/* The reference of one key head and its group; writes o and lse, which the kernel then reads. */
+static void reference_group(reference_head<T> *r, data *x, int b, int kh)
+{
+    const shape &s = x->s;
+    double *dq = r->dq;
+    CHECK_CUDA(cudaMemset(r->dk, 0, (size_t)s.nk * s.d * 8));
+    CHECK_CUDA(cudaMemset(r->dv, 0, (size_t)s.nk * s.d * 8));
+    for (int g = 0; g < s.h / s.hk; g++) {
+        int h = kh * (s.h / s.hk) + g;
+        r->q = view(x->p.q, b, h), r->o = view(x->p.o, b, h), r->dout = view(x->p.dout, b, h);
+        r->k = view(x->p.k, b, kh), r->v = view(x->p.v, b, kh);
+        r->lse = x->p.lse.data + ((size_t)b * s.h + h) * s.nq;
+        r->dq = dq + (size_t)g * s.nq * s.d;
+        reference_forward<T><<<s.nq, 256>>>(*r);
+        reference_scores<T><<<s.nq, 256>>>(*r);
+        reference_dq<T><<<s.nq, s.d>>>(*r);
+        reference_dkv<T><<<s.nk, s.d>>>(*r);
+    }
+    r->dq = dq;
+    CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+static double larger(double a, double b)
+{
+    return b <= a ? a : b; /* NaN in b wins */
+}
+
+/* Worst relative L2 error of dQ, dK, dV by policy, over the first `heads` key heads (0: all). */
+static void errors(data *x, int heads, double worst[SPLIT + 1][3])
+{
+    reference_head<T> r;
+    reference_init(&r, *x);
+    memset(worst, 0, sizeof(double[SPLIT + 1][3]));
+    for (int b = 0; b < x->s.b; b += heads ? x->s.b : 1)
+        for (int kh = 0; kh < (heads ? heads : x->s.hk); kh++) {
+            int group = x->s.h / x->s.hk;
+            reference_group(&r, x, b, kh);
+            for (int policy = 0; policy <= SPLIT; policy++) {
+                double *e = worst[policy];
+                poison(x);
+                enqueue(x, policy);
+                CHECK_CUDA(cudaDeviceSynchronize());
+                e[1] = larger(e[1], distance(x, x->p.dk, b, kh, x->s.nk, r.dk));
+                e[2] = larger(e[2], distance(x, x->p.dv, b, kh, x->s.nk, r.dv));
+                for (int g = 0; g < group; g++)
+                    e[0] = larger(e[0], distance(x, x->p.dq, b, kh * group + g, x->s.nq,
+                                                 r.dq + (size_t)g * x->s.nq * x->s.d));
+            }
+        }
+    reference_free(&r);
+}
+
+static bool errors_fine(const double e[3])
+{
+    double limit = elem<T>::is_bf16 ? 5e-3 : 7e-4;
+    return e[0] < limit && e[1] < limit && e[2] < limit;
+}
+
+/* Two runs give the same bits: dK and dV always, dQ too if its additions have an order. */
+static bool repeats(data *x, int policy)
+{
+    size_t k = x->k_count * 2, q = policy ? x->q_count * 2 : 0, bytes = 2 * k + q;
+    char *host = (char *)malloc(2 * bytes);
+    for (int i = 0; i < 2; i++) {
+        char *at = host + i * bytes;
+        poison(x);
+        enqueue(x, policy);
+        CHECK_CUDA(cudaMemcpy(at, x->p.dk.data, k, cudaMemcpyDeviceToHost));
+        CHECK_CUDA(cudaMemcpy(at + k, x->p.dv.data, k, cudaMemcpyDeviceToHost));
+        CHECK_CUDA(cudaMemcpy(at + 2 * k, x->p.dq.data, q, cudaMemcpyDeviceToHost));
+    }
+    bool same = memcmp(host, host + bytes, bytes) == 0;
+    free(host);
+    return same;
+}
+
+static void check_shape(const shape &s)
+{
+    char text[200];
+    double e[SPLIT + 1][3];
+    data x;
+    data_make(&x, s);
+    errors(&x, 0, e);
+    for (int policy = 0; policy <= SPLIT; policy++) {
+        bool same = repeats(&x, policy);
+        snprintf(
+            text, sizeof text,
+            "%s d%d b%d h%d:%d nq%d nk%d d%d causal%d stages%d dq %.2e dk %.2e dv %.2e repeat %d",
+            policy_names[policy], C::D, s.b, s.h, s.hk, s.nq, s.nk, s.d, s.causal, s.stages,
+            e[policy][0], e[policy][1], e[policy][2], same);
+        check_report(errors_fine(e[policy]) && same, text, e[policy][0]);
+    }
+    data_free(&x);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double d = *(const double *)a - *(const double *)b;
+    return d < 0 ? -1 : d > 0;
+}
+
+static double time_once(data *x, int policy, char *flush, double rest_ms)
+{
+    static cudaEvent_t e[2];
+    float ms;
+    if (!e[0])
+        for (int i = 0; i < 2; i++)
+            CHECK_CUDA(cudaEventCreate(&e[i]));
+    usleep((useconds_t)(rest_ms * 1000));
+    for (int i = 0; i < 4; i++) /* long enough that the host enqueues everything meanwhile */
+        CHECK_CUDA(cudaMemsetAsync(flush, 0, 256 << 20));
+    CHECK_CUDA(cudaEventRecord(e[0]));
+    enqueue(x, policy);
+    CHECK_CUDA(cudaEventRecord(e[1]));
+    CHECK_CUDA(cudaEventSynchronize(e[1]));
+    CHECK_CUDA(cudaEventElapsedTime(&ms, e[0], e[1]));
+    return ms;
+}
+
+static void time_shape(int n, int causal, char *flush)
+{
+    shape s = {16384 / n, 2048 / C::D, 2048 / C::D, n, n, C::D, causal, 2, 0};
+    double e[WAYS][3] = {}, ms[9], flops = 10.0 * s.b * s.h * (double)n * n * C::D;
+    data x;
+    if (causal)
+        flops *= (n + 1.0) / (2.0 * n);
+    data_make(&x, s);
+    if (n <= 4096)
+        errors(&x, 1, e);
+    for (int policy = 0; policy < WAYS; policy++) {
+        double work = policy == FORWARD ? flops / 2.5 : flops;
+        double first = time_once(&x, policy, flush, 1);
+        for (int i = 0; i < 2; i++)
+            first = time_once(&x, policy, flush, 20 * first);
+        for (int i = 0; i < 9; i++)
+            ms[i] = time_once(&x, policy, flush, 20 * first);
+        qsort(ms, 9, sizeof ms[0], by_value);
+        printf("%-9s d%d %-6s n%-6d %8.4f ms %7.1f TFLOP/s  spread %4.1f%%  err %.2e %.2e %.2e%s\n",
+               policy_names[policy], C::D, causal ? "causal" : "full", n, ms[4], work / ms[4] / 1e9,
+               100 * (ms[7] - ms[1]) / ms[4], e[policy][0], e[policy][1], e[policy][2],
+               errors_fine(e[policy]) ? "" : " WRONG");
+        fflush(stdout);
+    }
+    data_free(&x);
+}
+
+int main(int argc, char **argv)
+{
+    static const shape shapes[] = {
+        {1, 1, 1, 128, 128, C::D, 0, 2, 0},        {1, 2, 2, 1, 1, C::D, 1, 2, 0},
+        {2, 2, 1, 65, 65, C::D, 1, 2, 1},          {1, 2, 2, 127, 127, C::D - 8, 0, 2, 0},
+        {2, 3, 3, 320, 256, C::D, 0, 1, 1},        {1, 8, 2, 1001, 1001, C::D, 1, 2, 1},
+        {1, 2, 2, 113, 511, C::D, 1, 2, 0},        {1, 2, 2, 511, 113, C::D, 1, 1, 1},
+        {2, 2, 2, 1024, 1024, C::D, 0, 2, 1},      {1, 1, 1, 300, 1, C::D, 0, 2, 0},
+        {2, 4, 4, 1500, 1500, C::D - 16, 1, 2, 0}, {1, 6, 6, 700, 900, C::D, 1, 1, 0}};
+    char *flush;
+    if (argc > 2 && !strcmp(argv[1], "time")) {
+        CHECK_CUDA(cudaMalloc(&flush, 256 << 20));
+        for (int i = 2; i < argc; i++)
+            for (int causal = 0; causal < 2; causal++)
+                time_shape(atoi(argv[i]), causal, flush);
+        return 0;
+    }
+    for (const shape &s : shapes)
+        check_shape(s);
+    return check_finish();
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The sm90 variants without a device: what they refuse, by name, and what they ask memory for. On a
+ * machine without an sm_90 device the last reason is the device.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <string.h>
+
+#include "core/numerics.h"
+#include "core/problem.h"
+#include "core/registry.h"
+#include "tests/tap.h"
+
+#ifndef HAVE_CUDA
+
+int main(void)
+{
+    tap_skip("sm90: built without CUDA");
+    return tap_done();
+}
+
+#else
+
+static const char *const names[] = {"sm90-atomic", "sm90-ordered", "sm90-split"};
+
+/* Does the build have both head sizes? `make distcheck` has one. */
+static bool is_built(int d)
+{
+    bool found = false;
+#define SAME(size) found |= size == d;
+    FB_FOR_EACH_HEAD_DIM(SAME)
+#undef SAME
+    return found;
+}
+
+static const struct fb_variant *variant_of(const char *name)
+{
+    return fb_registry_find(name);
+}
+
+static void test_refusal(const char *name, const char *text, const char *numerics_text,
+                         const char *reason)
+{
+    struct fb_problem problem;
+    struct fb_numerics numerics = fb_numerics_standard;
+    const char *why = NULL;
+    bool parsed = fb_problem_parse(&problem, text) == FB_OK;
+
+    if (parsed && numerics_text)
+        parsed = fb_numerics_parse(&numerics, numerics_text) == FB_OK;
+    if (parsed)
+        why = variant_of(name)->why_not(&problem, &numerics);
+    tap_ok(parsed && why && !strncmp(why, reason, strlen(reason)), "%s, %s %s: %s", name, text,
+           numerics_text ? numerics_text : "", why ? why : "taken");
+    if (parsed)
+        fb_problem_free(&problem);
+}
+
+static void test_refusals(const char *name)
+{
+    static const struct {
+        const char *problem, *numerics, *reason;
+    } cases[] = {
+        {"n=64,d=128,dtype=fp32", NULL, "dtype"},
+        {"n=64,d=96,dtype=bf16", NULL, "d:"},
+        {"n=64,d=128,dv=64,dtype=bf16", NULL, "dv"},
+        {"n=64,d=128,dtype=bf16,window=4:4", NULL, "window"},
+        {"n=64,d=128,dtype=bf16,softcap=30", NULL, "softcap"},
+        {"n=64,d=128,dtype=bf16,alibi=auto", NULL, "alibi"},
+        {"n=64,d=128,dtype=bf16,bias=full", NULL, "bias"},
+        {"n=64,d=128,dtype=bf16,dropout=0.1@1:0", NULL, "dropout"},
+        {"n=64,d=128,dtype=bf16,sink", NULL, "sink"},
+        {"n=64,d=128,dtype=bf16,dlse", NULL, "dlse"},
+        {"b=2,qlens=3+5,klens=3+5,d=128,dtype=bf16", NULL, "qlens"},
+        {"n=64,d=128,dtype=bf16,scale=0", NULL, "scale"},
+        {"n=64,d=128,dtype=bf16,scale=-1", NULL, "scale"},
+        {"n=64,d=128,dtype=bf16,layout=expanded-dout", NULL, "layout"},
+        {"b=40000,n=64,d=128,dtype=bf16", NULL, "b, h"},
+        {"b=1000,h=1000,n=1000000,d=128,dtype=bf16", NULL, "n:"},
+        {"n=64,d=128,dtype=bf16", "dq=bf16", "numerics"},
+        {"n=64,d=128,dtype=bf16", "dkv=bf16-kahan", "numerics"},
+        {"n=64,d=128,dtype=bf16", "ps=fp32", "numerics"},
+        {"n=64,d=128,dtype=bf16", "delta=recomputed", "numerics"},
+        {"n=64,d=128,dtype=bf16", "lse=bf16", "numerics"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        test_refusal(name, cases[i].problem, cases[i].numerics, cases[i].reason);
+}
+
+static size_t workspace_of(const char *name, const char *text)
+{
+    struct fb_problem problem;
+    size_t saved = 1, workspace = 0;
+
+    if (fb_problem_parse(&problem, text) != FB_OK)
+        return 0;
+    const struct fb_variant *variant = variant_of(name);
+    if (variant->sizes(&problem, &fb_numerics_standard, &saved, &workspace) != FB_OK)
+        workspace = 0;
+    tap_ok(saved == 0, "%s saves nothing beside o and lse", name);
+    fb_problem_free(&problem);
+    return workspace;
+}
+
+/* 8 heads of 1,280 rows are whole tiles of 64, 80 and 128 rows: no padding to count. */
+static void test_workspace(void)
+{
+    const char *plain = "b=2,h=4,n=1280,d=128,dtype=bf16";
+    const char *grouped = "b=2,h=4,hk=1,n=1280,d=128,dtype=bf16,causal";
+    const size_t rows = 8 * 1280, statistics = rows * 2 * 4, dq = rows * 128 * 4;
+    size_t parts = (size_t)2 * 4 * 1280 * 128 * 2 * 4; /* 4 splits of a group: dK and dV in fp32 */
+
+    tap_ok(workspace_of("sm90-split", plain) == statistics, "split: LSE and delta");
+    tap_ok(workspace_of("sm90-atomic", plain) == statistics + dq, "atomic: and fp32 dQ");
+    tap_ok(workspace_of("sm90-ordered", plain) == statistics + dq + rows / 80 * 8,
+           "ordered: and two counters a tile of 80 rows");
+    tap_ok(workspace_of("sm90-split", grouped) == statistics + parts,
+           "split, one key head for four, causal: and the parts of dK and dV");
+    tap_ok(workspace_of("sm90-atomic", "b=2,h=4,n=0,d=128,dtype=bf16") == 0, "nothing for no rows");
+}
+
+static void test_tiles(const char *name, const char *text, int64_t rows)
+{
+    struct fb_problem problem;
+    int64_t bm = 0, bn = 0;
+
+    if (fb_problem_parse(&problem, text) != FB_OK)
+        return;
+    variant_of(name)->tiles(&problem, &fb_numerics_standard, &bm, &bn);
+    tap_ok(bm == rows && bn == 128, "%s, %s: tiles of %d x %d", name, text, (int)bm, (int)bn);
+    fb_problem_free(&problem);
+}
+
+int main(void)
+{
+    if (!is_built(128)) {
+        tap_skip("sm90: built without head size 128");
+        return tap_done();
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        test_refusals(names[i]);
+    test_workspace();
+    test_tiles("sm90-atomic", "n=1024,d=128,dtype=bf16", 80);
+    test_tiles("sm90-atomic", "n=512,d=128,dtype=bf16", 64);
+    test_tiles("sm90-ordered", "n=1024,d=128,dtype=bf16,causal", 64);
+    test_tiles("sm90-split", "n=1024,d=128,dtype=bf16", 80);
+    return tap_done();
+}
+
+#endif

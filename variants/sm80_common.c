@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm80_common.c: refusals, workspace, arguments and steps of the mma.sync variants.
+ */
+#include "variants/sm80_common.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/cuda/device.h"
+#include "variants/cuda_common.h"
+
+/* ---- Refusals -----------------------------------------------------------------------------------
+ */
+
+static int64_t width_of(const struct fb_problem *p)
+{
+    return p->d > p->dv ? p->d : p->dv;
+}
+
+static int is_rounded(enum fb_acc acc)
+{
+    return acc == FB_ACC_FP32 || acc == FB_ACC_BF16 || acc == FB_ACC_FP16;
+}
+
+static const char *refuse_numerics(const struct fb_numerics *n)
+{
+    if (!is_rounded(n->dkv) || !is_rounded(n->dq))
+        return "only accumulators fp32, bf16 and fp16, rounded to nearest";
+    if (n->ps != FB_PS_IN)
+        return "only ps=in: the tensor cores take p and ds in the input type";
+    if (n->delta == FB_DELTA_RECOMPUTED)
+        return "no delta=recomputed";
+    if (n->round != FB_ROUND_TILE)
+        return "only round=tile";
+    return NULL;
+}
+
+/* Row numbers and sums of them with window sides are 32-bit numbers in the kernels. */
+static const int64_t longest = (int64_t)1 << 28;
+
+static const char *refuse_size(const struct fb_problem *p)
+{
+    static char why[160];
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    const size_t have = fb_cuda_device()->shared_bytes;
+    if (!k) {
+        snprintf(why, sizeof why, "built for head sizes up to %d (--with-head-dims)",
+                 fb_sm80_widest());
+        return why;
+    }
+    if (p->nq > longest || p->nk > longest || p->b * p->h > longest)
+        return "lengths and b*h up to 268435456";
+    if (have && have < k->smem[0]) {
+        snprintf(why, sizeof why, "head size %d needs %zu KiB of shared memory a block, not %zu",
+                 k->head_dim, (k->smem[0] + 1023) / 1024, have / 1024);
+        return why;
+    }
+    return NULL;
+}
+
+const char *fb_sm80_refuse(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    const char *why;
+    if (p->dtype == FB_FP32)
+        return "only dtype=bf16 and dtype=fp16";
+    if (p->bias != FB_BIAS_NONE)
+        return "no bias";
+    why = refuse_numerics(n);
+    return why ? why : refuse_size(p);
+}
+
+const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    if (n->dq != FB_ACC_FP32)
+        return "only dq=fp32 (sm80-atomic and sm80-split offer others)";
+    return fb_sm80_refuse(p, n);
+}
+
+/* ---- Workspace ----------------------------------------------------------------------------------
+ */
+
+static int64_t tiles_of(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile;
+}
+
+static int64_t at_most(int64_t x, int64_t most)
+{
+    return x < most ? x : most;
+}
+
+static int64_t sm_count(void)
+{
+    const int sms = fb_cuda_device()->sms;
+    return sms > 0 ? sms : 1;
+}
+
+/* One CTA an SM: with G copies, ceil(units G / SMs) waves of ceil(tiles / G) tiles each. The G with
+ * the least time, and of those the smallest; never more than what fills the machine once. */
+int fb_sm80_copies(const struct fb_problem *p)
+{
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    const int64_t units = p->b * p->hk, sms = sm_count(), tiles = tiles_of(p->nk, k->bn);
+    int64_t best = 1, least = INT64_MAX;
+    if (units == 0 || tiles == 0)
+        return 1;
+    for (int64_t g = 1; g <= at_most(tiles, tiles_of(sms, p->b * p->h)); g++) {
+        const int64_t time = tiles_of(units * g, sms) * tiles_of(tiles, g);
+        if (time < least)
+            best = g, least = time;
+    }
+    return (int)best;
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* The parts of the workspace, each on 256 bytes. */
+struct parts {
+    size_t rows, sums, turns; /* bytes of lse2 (and of delta), of the sums of dQ, of counters */
+};
+
+static struct parts parts_of(const struct fb_problem *p, const struct fb_numerics *n, int copies,
+                             int ordered)
+{
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    const size_t blocks = (size_t)(p->b * p->h * tiles_of(p->nq, k->bm));
+    const size_t number = n->dq == FB_ACC_FP32 ? 4 : 2;
+    struct parts parts = {round_up(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
+    parts.sums = round_up((size_t)copies * blocks * (size_t)(k->bm * k->head_dim) * number);
+    if (ordered)
+        parts.turns = round_up((blocks * (size_t)k->warps + 1) * sizeof(unsigned));
+    return parts;
+}
+
+size_t fb_sm80_workspace(const struct fb_problem *p, const struct fb_numerics *n, int copies,
+                         int ordered)
+{
+    const struct parts parts = parts_of(p, n, copies, ordered);
+    return 2 * parts.rows + parts.sums + parts.turns;
+}
+
+void fb_sm80_tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm,
+                   int64_t *bn)
+{
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    (void)n;
+    *bm = k ? k->bm : 0;
+    *bn = k ? k->bn : 0;
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------------
+ */
+
+static struct fb_sm80_tensor tensor_of(const struct fb_tensor *t)
+{
+    return (struct fb_sm80_tensor){t->data, t->stride[0], t->stride[1], t->stride[2]};
+}
+
+static struct fb_sm80_rows rows_of(const struct fb_tensor *t)
+{
+    return (struct fb_sm80_rows){t->data, t->stride[0], t->stride[1], t->stride[2]};
+}
+
+/* Every row starts on 16 bytes. */
+static int is_aligned(const struct fb_tensor *t)
+{
+    return !t->data || ((uintptr_t)t->data % 16 == 0 && t->stride[0] % 8 == 0 &&
+                        t->stride[1] % 8 == 0 && t->stride[2] % 8 == 0);
+}
+
+static int are_aligned(const struct fb_args *a)
+{
+    const struct fb_tensor *all[] = {&a->q, &a->k, &a->v, &a->o, &a->dout, &a->dq, &a->dk, &a->dv};
+    if (a->problem->d % 8 != 0 || a->problem->dv % 8 != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!is_aligned(all[i]))
+            return 0;
+    return 1;
+}
+
+/* A side of the window: open, or near enough to add row numbers to. */
+static int side(int64_t window)
+{
+    return window == FB_OPEN ? -1 : (int)at_most(window, longest);
+}
+
+static void set_terms(struct fb_sm80_args *c, const struct fb_args *a)
+{
+    const struct fb_problem *p = a->problem;
+    c->softcap = (float)p->softcap;
+    c->alibi = p->alibi != FB_ALIBI_NONE ? a->alibi.data : NULL;
+    c->sink = p->sink ? a->sink.data : NULL;
+    if (p->dropout > 0) {
+        const double threshold = floor(p->dropout * 4294967296.0 + 0.5);
+        c->keep_scale = (float)(1 / (1 - p->dropout));
+        c->drop_threshold = threshold > UINT32_MAX ? UINT32_MAX : (uint32_t)threshold;
+        c->seed = p->dropout_seed;
+        c->offset = p->dropout_offset;
+    }
+}
+
+static enum fb_sm80_round round_of(enum fb_acc acc)
+{
+    return acc == FB_ACC_BF16 ? FB_SM80_BF16 : acc == FB_ACC_FP16 ? FB_SM80_FP16 : FB_SM80_FP32;
+}
+
+static void set_numerics(struct fb_sm80_args *c, const struct fb_numerics *n)
+{
+    c->round_dkv = round_of(n->dkv);
+    c->round_dq = round_of(n->dq);
+    c->lse_bf16 = n->lse == FB_LSE_BF16;
+    c->delta_bf16 = n->delta == FB_DELTA_BF16;
+}
+
+/*
+ * Units whose tiles are launched side by side. With a full mask all tiles cost the same and a
+ * unit's tiles run together, so that Q and dO are shared in the L2; where additions to dQ take
+ * turns, as many units as the L2 holds, so that few CTAs wait for each other. Under a mask tiles
+ * run longest first: a small grid as a whole, or its last long tiles would start too late; a large
+ * one in sections that fit the L2.
+ */
+static int section_of(const struct fb_problem *p, int ordered)
+{
+    const int64_t units = p->b * p->hk, few = 1024;
+    const double bytes = (double)p->nq * (double)(p->h / p->hk) * (double)(width_of(p) * 8);
+    const double share = 0.66 * (double)fb_cuda_device()->l2_bytes;
+    const int masked = p->mask != FB_MASK_FULL || p->window_left != FB_OPEN ||
+                       p->window_right != FB_OPEN || p->qlens || p->klens;
+    if (units <= 1 || (!masked && !ordered))
+        return 1;
+    if (units * tiles_of(p->nk, fb_sm80_find(width_of(p))->bn) <= few)
+        return (int)units;
+    return bytes * 2 > share ? 1 : (int)at_most(units, (int64_t)(share / bytes));
+}
+
+static struct fb_sm80_args args_of(const struct fb_args *a)
+{
+    const struct fb_problem *p = a->problem;
+    struct fb_sm80_args c = {
+        .q = tensor_of(&a->q),
+        .k = tensor_of(&a->k),
+        .v = tensor_of(&a->v),
+        .o = tensor_of(&a->o),
+        .dout = tensor_of(&a->dout),
+        .dq = tensor_of(&a->dq),
+        .dk = tensor_of(&a->dk),
+        .dv = tensor_of(&a->dv),
+        .lse = rows_of(&a->lse),
+        .dlse = rows_of(&a->dlse),
+        .cu_q = a->cu_qlens,
+        .cu_k = a->cu_klens,
+        .batch = (int)p->b,
+        .heads = (int)p->h,
+        .kv_heads = (int)p->hk,
+        .nq = (int)p->nq,
+        .nk = (int)p->nk,
+        .columns = (int)p->d,
+        .columns_v = (int)p->dv,
+        .aligned = are_aligned(a),
+        .causal = p->mask != FB_MASK_FULL,
+        .top_left = p->mask == FB_MASK_CAUSAL_TOPLEFT,
+        .window_left = side(p->window_left),
+        .window_right = side(p->window_right),
+        .scale = (float)p->scale,
+        .section = section_of(p, 0),
+        .copies = 1,
+        .stages = 1,
+    };
+    set_terms(&c, a);
+    set_numerics(&c, a->numerics);
+    return c;
+}
+
+struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *a, enum fb_sm80_dq policy,
+                                          int copies)
+{
+    const int ordered = policy == FB_SM80_DQ_ORDERED;
+    const struct parts parts = parts_of(a->problem, a->numerics, copies, ordered);
+    struct fb_sm80_args c = args_of(a);
+    char *at = a->workspace;
+    if (!a->problem->dlse)
+        c.dlse.data = NULL;
+    c.dsink = a->problem->sink ? a->dsink.data : NULL;
+    c.dq_policy = policy;
+    c.copies = copies > 0 ? copies : 1;
+    c.section = section_of(a->problem, ordered);
+    c.lse2 = (float *)(void *)at;
+    c.delta = (float *)(void *)(at + parts.rows);
+    c.dq_sum = copies > 0 ? at + 2 * parts.rows : NULL;
+    c.turns = ordered ? (unsigned *)(void *)(at + 2 * parts.rows + parts.sums) : NULL;
+    return c;
+}
+
+int fb_sm80_general(const struct fb_sm80_args *c)
+{
+    return !c->aligned || !(c->scale > 0) || c->cu_q || c->softcap != 0 || c->alibi ||
+           c->keep_scale != 0 || c->round_dkv != FB_SM80_FP32 || c->round_dq != FB_SM80_FP32;
+}
+
+/* ---- Steps --------------------------------------------------------------------------------------
+ */
+
+enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+{
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(a->problem));
+    const struct fb_sm80_args c = args_of(a);
+    (void)state;
+    const int general = fb_sm80_general(&c) || c.sink;
+    ctx->phase(ctx, "forward");
+    return fb_cuda_check(
+        ctx, k->run_forward(&c, a->problem->dtype == FB_BF16, general, ctx->stream), "forward");
+}
+
+enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *a,
+                             const struct fb_sm80_args *c)
+{
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(a->problem));
+    ctx->phase(ctx, "delta");
+    return fb_cuda_check(ctx, k->run_pre(c, a->problem->dtype == FB_BF16, ctx->stream), "delta");
+}
+
+enum fb_status fb_sm80_key_major(struct fb_context *ctx, const struct fb_args *a,
+                                 enum fb_sm80_dq policy, int copies)
+{
+    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(a->problem));
+    const int bf16 = a->problem->dtype == FB_BF16;
+    struct fb_sm80_args c = fb_sm80_backward_args(a, policy, copies);
+    enum fb_status status = fb_sm80_delta(ctx, a, &c);
+    if (status != FB_OK)
+        return status;
+    c.stages = k->smem[1] <= fb_cuda_device()->shared_bytes ? 2 : 1;
+    ctx->phase(ctx, "main");
+    status = fb_cuda_check(ctx, k->run_main(&c, bf16, fb_sm80_general(&c), ctx->stream), "main");
+    if (status != FB_OK)
+        return status;
+    ctx->phase(ctx, "convert");
+    return fb_cuda_check(ctx, k->run_post(&c, bf16, ctx->stream), "convert");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm80_common.h: what the mma.sync variants share: refusals, workspace, from arguments to kernel
+ * arguments, the forward, and the steps of a backward.
+ */
+#ifndef FB_VARIANTS_SM80_COMMON_H
+#define FB_VARIANTS_SM80_COMMON_H
+
+#include "flashback.h"
+#include "kernels/cuda/sm80_args.h"
+
+/* The reason none of them takes this, or NULL. */
+const char *fb_sm80_refuse(const struct fb_problem *problem, const struct fb_numerics *numerics);
+
+/* The same for those that keep dQ in fp32 alone. */
+const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *problem,
+                                   const struct fb_numerics *numerics);
+
+/* Copies of dQ that the partials form keeps: CTAs a key head. */
+int fb_sm80_copies(const struct fb_problem *problem);
+
+/* Workspace of a backward with `copies` sums of dQ in the workspace, 0 for none, and turn counters
+ * where additions are ordered. */
+size_t fb_sm80_workspace(const struct fb_problem *problem, const struct fb_numerics *numerics,
+                         int copies, int ordered);
+
+void fb_sm80_tiles(const struct fb_problem *problem, const struct fb_numerics *numerics,
+                   int64_t *bm, int64_t *bn);
+
+enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *args);
+
+/* The arguments of a backward, dQ added up by `policy`; copies as for fb_sm80_workspace. */
+struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *args, enum fb_sm80_dq policy,
+                                          int copies);
+
+/* Whether these arguments need the general kernels. */
+int fb_sm80_general(const struct fb_sm80_args *args);
+
+/* Phase "delta": delta, LSE to base 2, cleared sums and counters. */
+enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *args,
+                             const struct fb_sm80_args *call);
+
+/* The whole backward of the key-major forms. */
+enum fb_status fb_sm80_key_major(struct fb_context *ctx, const struct fb_args *args,
+                                 enum fb_sm80_dq policy, int copies);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm80_ordered.c: the backward of sm80-atomic with the additions to dQ in a fixed order. Every warp
+ * adds its part of a query tile when a counter says that the key tiles before have added theirs.
+ * Under a mask that is bounded on the right, key tiles go from the last to the first: the shortest
+ * starts on its diagonal, where it is the first to add, and nobody waits at the start.
+ *
+ * A CTA takes its place from a ticket and waits for lower tickets alone, so it never waits for one
+ * that has not started. The workspace holds one counter a warp and query tile beside the sum.
+ *
+ * Determinism: dQ, dK and dV, whatever else the device does.
+ */
+#include "variants/sm80_common.h"
+
+static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
+                            size_t *saved, size_t *workspace)
+{
+    *saved = 0;
+    *workspace = fb_sm80_workspace(problem, numerics, 1, 1);
+    return FB_OK;
+}
+
+static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
+{
+    (void)state;
+    return fb_sm80_key_major(ctx, args, FB_SM80_DQ_ORDERED, 1);
+}
+
+static const struct fb_variant sm80_ordered = {
+    .abi_version = FB_ABI_VERSION,
+    .struct_size = sizeof(struct fb_variant),
+    .name = "sm80-ordered",
+    .summary = "as sm80-atomic, with the additions to dQ in a fixed order",
+    .backend = "sm80",
+    .properties = {.deterministic = FB_DET_ALL,
+                   .gemms = 5,
+                   .saved_growth = FB_GROWTH_NONE,
+                   .workspace_growth = FB_GROWTH_LINEAR},
+    .why_not = fb_sm80_refuse_fp32_dq,
+    .sizes = sizes,
+    .tiles = fb_sm80_tiles,
+    .forward = fb_sm80_forward,
+    .backward = backward,
+};
+
+const struct fb_variant *const fb_variants_sm80_ordered[] = {&sm80_ordered, NULL};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * sm80_split.c: dK and dV by key tiles, dQ by query tiles, both roles in one launch on mma.sync:
+ * seven products instead of five, but no sum that crosses CTAs, hence no dQ in the workspace and no
+ * pass to convert it. The kernels are kernels/cuda/sm80_dq.cuh and sm80_bwd.cuh.
+ *
+ * CTAs of the two roles alternate, the longest first, so that neither role's end leaves SMs idle.
+ *
+ * Determinism: dQ, dK and dV.
+ */
+#include "kernels/cuda/device.h"
+#include "variants/cuda_common.h"
+#include "variants/sm80_common.h"
+
+static int64_t width_of(const struct fb_problem *p)
+{
+    return p->d > p->dv ? p->d : p->dv;
+}
+
+static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
+                            size_t *saved, size_t *workspace)
+{
+    *saved = 0;
+    *workspace = fb_sm80_workspace(problem, numerics, 0, 0);
+    return FB_OK;
+}
+
+static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
+{
+    const struct fb_sm80_split_kernels *k = fb_sm80_find_split(width_of(args->problem));
+    struct fb_sm80_args c = fb_sm80_backward_args(args, FB_SM80_DQ_ATOMIC, 0);
+    enum fb_status status = fb_sm80_delta(ctx, args, &c);
+    (void)state;
+    if (status != FB_OK)
+        return status;
+    c.stages = k->smem[1] <= fb_cuda_device()->shared_bytes ? 2 : 1;
+    ctx->phase(ctx, "main");
+    return fb_cuda_check(
+        ctx, k->run_main(&c, args->problem->dtype == FB_BF16, fb_sm80_general(&c), ctx->stream),
+        "main");
+}
+
+static const struct fb_variant sm80_split = {
+    .abi_version = FB_ABI_VERSION,
+    .struct_size = sizeof(struct fb_variant),
+    .name = "sm80-split",
+    .summary = "dK and dV by key tiles, dQ by query tiles, two roles in one launch",
+    .backend = "sm80",
+    .properties = {.deterministic = FB_DET_ALL,
+                   .gemms = 7,
+                   .saved_growth = FB_GROWTH_NONE,
+                   .workspace_growth = FB_GROWTH_LINEAR},
+    .why_not = fb_sm80_refuse,
+    .sizes = sizes,
+    .tiles = fb_sm80_tiles,
+    .forward = fb_sm80_forward,
+    .backward = backward,
+};
+
+const struct fb_variant *const fb_variants_sm80_split[] = {&sm80_split, NULL};
