@@ -33,7 +33,8 @@ static struct fb_ceilings ceilings[FB_FP16 + 1];
 
 static enum fb_status wait(struct fb_device *device)
 {
-    return fb_cuda_status((int)cudaStreamSynchronize(device->stream), "the device");
+    FB_TRY_CUDA(cudaStreamSynchronize(device->stream), "the device");
+    return fb_cuda_status((int)cudaGetLastError(), "a launch"); /* nobody has looked at */
 }
 
 /* ---- Flush --------------------------------------------------------------------------------------

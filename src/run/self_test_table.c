@@ -4,6 +4,10 @@
  * kind is what makes the first worth something: a judge that fails everything would pass a table of
  * the first kind alone. Tiles of the traps have 32 rows.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "run/self_test.h"
 
 /* Problems and data by what they bring out. */
@@ -97,6 +101,17 @@ const struct fb_expectation fb_expectations[] = {
     {"trap-none-order", MORE_QUERIES, NORMAL, 0, false, ""},
     {"trap-none-order", DYADIC, EXACT, 0, false, ""},
     {"trap-none-order", "n=1024,d=32,dtype=bf16", NORMAL, 0, false, ""},
+#ifdef HAVE_CUDA
+    /* On a device. One key tile has nobody to race with; where nothing is to be done nothing runs. */
+    {"trap-cuda-racy-dq", "h=2,n=1024,d=64,dtype=fp32", NORMAL, 0, true, "dq"},
+    {"trap-cuda-racy-dq", ONE_TILE, NORMAL, 0, false, ""},
+    {"trap-cuda-no-clear", FEW_TILES, NORMAL, 0, true, "dq"},
+    {"trap-cuda-no-clear", "n=0,d=32,dtype=fp32", NORMAL, 0, false, ""},
+    {"trap-cuda-nothing-ran", ONE_TILE, ZERO, 0, true, "was not written"},
+    {"trap-cuda-nothing-ran", "n=0,d=32,dtype=fp32", NORMAL, 0, false, ""},
+    {"trap-cuda-launch", ONE_TILE, NORMAL, 0, true, "a launch"},
+    {"trap-cuda-launch", "n=0,d=32,dtype=fp32", NORMAL, 0, false, ""},
+#endif
 };
 
 const size_t fb_expectation_count = sizeof fb_expectations / sizeof *fb_expectations;
