@@ -10,7 +10,10 @@ AC_DEFUN([FB_CUDNN], [
     [], [with_cudnn=auto])
   fb_cudnn=no
   CUDNN_CPPFLAGS=
-  AS_CASE([$with_cudnn], [no|auto|yes], [], [CUDNN_CPPFLAGS="-isystem $with_cudnn/include"])
+  AS_CASE([$with_cudnn], [no|auto|yes], [], [
+    AS_IF([test -f "$with_cudnn/include/cudnn_graph.h"], [],
+      [AC_MSG_ERROR([--with-cudnn=$with_cudnn: there is no include/cudnn_graph.h in that folder])])
+    CUDNN_CPPFLAGS="-isystem $with_cudnn/include"])
   AS_IF([test "x$with_cudnn" = xno], [fb_cudnn=no],
     [test $fb_cuda = no], [fb_cudnn="no: without CUDA"],
     [FB_CUDNN_HEADERS])
