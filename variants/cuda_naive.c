@@ -71,10 +71,8 @@ const char *fb_cuda_naive_refuse(const struct fb_problem *p, const struct fb_num
 {
     if (p->softcap != 0 || p->alibi != FB_ALIBI_NONE || p->bias != FB_BIAS_NONE)
         return "no softcap, alibi or bias";
-    if (p->dropout > 0 || p->sink || p->dlse)
-        return "no dropout, sink or dlse";
-    if (p->qlens || p->klens)
-        return "no packed lengths (qlens, klens)";
+    if (p->dropout > 0 || p->sink || p->dlse || p->qlens || p->klens)
+        return "no dropout, sink, dlse or packed lengths (qlens, klens)";
     if (p->nq == 0 || p->nk == 0)
         return "no empty sequences";
     if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)

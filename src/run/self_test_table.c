@@ -102,7 +102,8 @@ const struct fb_expectation fb_expectations[] = {
     {"trap-none-order", DYADIC, EXACT, 0, false, ""},
     {"trap-none-order", "n=1024,d=32,dtype=bf16", NORMAL, 0, false, ""},
 #ifdef HAVE_CUDA
-    /* On a device. One key tile has nobody to race with; where nothing is to be done nothing runs. */
+    /* On a device. One key tile has nobody to race with; where nothing is to be done nothing runs.
+     */
     {"trap-cuda-racy-dq", "h=2,n=1024,d=64,dtype=fp32", NORMAL, 0, true, "dq"},
     {"trap-cuda-racy-dq", ONE_TILE, NORMAL, 0, false, ""},
     {"trap-cuda-no-clear", FEW_TILES, NORMAL, 0, true, "dq"},

@@ -16,7 +16,8 @@
 #include "reference/cost.h"
 #include "run/bench.h"
 
-/* ---- How ---------------------------------------------------------------------------------------- */
+/* ---- How ----------------------------------------------------------------------------------------
+ */
 
 static enum fb_status make_sampling(const struct fb_measure *measure, struct fb_device *device,
                                     struct fb_sampling *sampling)
@@ -35,11 +36,12 @@ static enum fb_status make_sampling(const struct fb_measure *measure, struct fb_
     return FB_OK;
 }
 
-/* ---- Columns ------------------------------------------------------------------------------------ */
+/* ---- Columns ------------------------------------------------------------------------------------
+ */
 
 /* Seconds of a series as milliseconds of a record. */
-static enum fb_status store_samples(const struct fb_series *series, double **samples,
-                                    size_t *count, struct fb_stats *stats)
+static enum fb_status store_samples(const struct fb_series *series, double **samples, size_t *count,
+                                    struct fb_stats *stats)
 {
     for (int i = 0; i < series->count; i++)
         series->samples[i] *= 1e3;
@@ -145,7 +147,8 @@ static enum fb_status flag_implausible(struct fb_bench *bench, const struct fb_c
                  : FB_OK;
 }
 
-/* ---- Sampling ----------------------------------------------------------------------------------- */
+/* ---- Sampling -----------------------------------------------------------------------------------
+ */
 
 static enum fb_status call_forward(void *bench)
 {

@@ -37,9 +37,9 @@ struct fb_judge {
     struct fb_ref_tensors forward; /* complete o and lse of the sampled mode, when asked for */
     bool has_forward;
     struct fb_ref_tensors whole; /* every row, from a device; all NULL: none */
-    struct fb_ref_rows rows; /* the sample as the reference takes it; all NULL otherwise */
-    struct fb_model *models; /* the first is of the standard numerics */
-    struct fb_model *floor;  /* of fp32 arithmetic alone, made when first needed */
+    struct fb_ref_rows rows;     /* the sample as the reference takes it; all NULL otherwise */
+    struct fb_model *models;     /* the first is of the standard numerics */
+    struct fb_model *floor;      /* of fp32 arithmetic alone, made when first needed */
     char coverage[160];
 };
 
@@ -85,8 +85,8 @@ static enum fb_status make_values(struct fb_judge *judge)
     fb_model_free(judge->models);
     judge->models = NULL;
     judge->inputs.known_o = judge->inputs.known_lse = NULL;
-    return fb_model_make(&judge->inputs, &judge->rows, &fb_numerics_standard, 0, 0,
-                         &judge->values, &judge->models);
+    return fb_model_make(&judge->inputs, &judge->rows, &fb_numerics_standard, 0, 0, &judge->values,
+                         &judge->models);
 }
 
 static void describe(struct fb_judge *judge)
