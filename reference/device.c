@@ -245,12 +245,14 @@ static bool allocate(const struct fb_ref_inputs *in, struct fb_ref_tensors *t)
     t->k_count = in->k.shape[0] * p->hk * in->k.shape[2];
     t->o = zeros(t->q_count * p->dv);
     t->lse = zeros(t->q_count);
+    for (int64_t r = 0; t->lse && r < t->q_count; r++)
+        t->lse[r] = -INFINITY; /* rows that belong to no sequence see no key */
+    if (!t->o || !t->lse || !in->dout.data)
+        return t->o && t->lse;
     t->dq = zeros(t->q_count * p->d);
     t->dk = zeros(t->k_count * p->d);
     t->dv = zeros(t->k_count * p->dv);
-    for (int64_t r = 0; t->lse && r < t->q_count; r++)
-        t->lse[r] = -INFINITY; /* rows that belong to no sequence see no key */
-    return t->o && t->lse && t->dq && t->dk && t->dv;
+    return t->dq && t->dk && t->dv;
 }
 
 enum fb_status fb_ref_device_compute(const struct fb_ref_inputs *in, struct fb_ref_tensors *values)

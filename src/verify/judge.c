@@ -331,7 +331,7 @@ static enum fb_status judge_whole(struct fb_judge *judge, const struct subject *
                                   struct fb_judgement *j)
 {
     char text[256];
-    if (!judge->whole.o || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV ||
+    if (!fb_judged_array(&judge->whole, s->which) || s->which == FB_JUDGED_LSE ||
         j->metrics[s->which].nonfinite)
         return FB_OK;
     FB_TRY(fb_whole_compare(&judge->whole, s->which, s->tensor, judge->args.problem->dtype,

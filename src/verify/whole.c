@@ -8,14 +8,27 @@
 
 #include "core/half.h"
 #include "core/log.h"
+#include "core/problem.h"
 #include "core/status.h"
 #include "reference/device.h"
 #include "verify/model.h"
 
+/* Multiply-adds of the score and dp GEMMs up to which a device is asked for everything, and for the
+ * forward: about ten seconds and one minute of a large one. */
+#define BACKWARD_COST 5e12
+#define FORWARD_COST 1e14
+
 void fb_whole_make(struct fb_ref_tensors *whole, const struct fb_ref_inputs *inputs)
 {
+    const struct fb_problem *p = inputs->problem;
+    const double cost = (double)fb_problem_pairs(p) * (double)(p->d + p->dv);
+    struct fb_ref_inputs asked = *inputs;
     memset(whole, 0, sizeof *whole);
-    if (fb_ref_device_offers(inputs->problem) && fb_ref_device_compute(inputs, whole) != FB_OK)
+    if (cost > FORWARD_COST || !fb_ref_device_offers(p))
+        return;
+    if (cost > BACKWARD_COST)
+        asked.dout.data = NULL;
+    if (fb_ref_device_compute(&asked, whole) != FB_OK)
         fb_log_note("the device could not make the reference; the CPU does");
 }
 
@@ -45,7 +58,7 @@ bool fb_whole_agrees(const struct fb_ref_tensors *whole, const struct fb_ref_inp
     const int64_t *q = sample->q, *k = sample->k;
     const bool forward = rows_agree(whole->lse, values->lse, spread->lse, q, sample->q_count, 1) &&
                          rows_agree(whole->o, values->o, spread->o, q, sample->q_count, dv);
-    if (!forward || !inputs->dout.data)
+    if (!forward || !whole->dq)
         return forward;
     return rows_agree(whole->dq, values->dq, spread->dq, q, sample->q_count, d) &&
            rows_agree(whole->dk, values->dk, spread->dk, k, sample->k_count, d) &&

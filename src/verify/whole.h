@@ -15,8 +15,9 @@
 #define FB_WHOLE_PART 0.25
 #define FB_WHOLE_TIMES 8
 
-/* The device's values of every row. All arrays NULL where there is no device, where it does not
- * know the problem, or where it failed. */
+/* The device's values of every row: of o and lse alone where the gradients would cost too much. All
+ * arrays NULL where there is no device, where it does not know the problem or it is too long for
+ * it, and where it failed. */
 void fb_whole_make(struct fb_ref_tensors *whole, const struct fb_ref_inputs *inputs);
 
 /* Do the device's values agree with the CPU's of the sampled rows? To 1e-10, and to what fp64 can
