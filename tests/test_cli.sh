@@ -36,6 +36,22 @@ expect 0 "" "b=0 is a success" "$flashback" check -v cpu-split -p b=0,n=4,d=8,dt
 expect 3 "cpu-atomic' refused every case" "a named variant that refuses all" \
     "$flashback" check -v cpu-atomic -p n=8,d=8 -n dq=bf16,round=row
 
+# ---- Terms of a problem, and inputs from a file
+expect 0 "" "every term at once, dbias and dsink among what is judged" "$flashback" check -v cpu-atomic \
+    -p b=2,h=4,hk=2,nq=65,nk=129,d=64,softcap=20,alibi=auto,bias=head,dropout=0.1@7:3,sink,dlse \
+    --runs 2 --json "$scratch/terms.json"
+grep -q '"dbias_verdict": *"pass"' "$scratch/terms.json" && grep -q '"dsink_verdict": *"pass"' "$scratch/terms.json"
+ok $? "... as the report says"
+golden=$top_srcdir/tests/golden/handed.h5
+expect 0 "" "inputs from a group of a file" "$flashback" check -v cpu-split -v cpu-naive --runs 2 \
+    -p h=2,n=33,d=16,causal,sink,dtype=bf16 -r "file:$golden#sink"
+expect 2 "q is \[1, 2, 33, 16\], the problem wants \[1, 2, 34, 16\]" "a file that does not fit" \
+    "$flashback" check -v cpu-split -p h=2,n=34,d=16 -r "file:$golden#sink"
+expect 2 "has no dataset 'bias'" "a file that lacks a tensor" \
+    "$flashback" check -v cpu-split -p h=2,n=33,d=16,bias=all -r "file:$golden#sink"
+expect 4 "cannot be opened" "a file that is not there" \
+    "$flashback" check -v cpu-split -p n=8,d=8 -r file:/nonexistent.h5
+
 # ---- Experiments
 printf '[grid]\nvariant = cpu-split\nseqlen = 8\n' >"$scratch/typo.ini"
 expect 2 "typo.ini:3: unknown key 'seqlen'.*allowed: variant" "a typing error in an experiment" \

@@ -82,8 +82,14 @@ static struct wanted rows_of(const struct source *source, const char *name, int6
 
 enum { Q, K, V, DOUT, DLSE, BIAS, SINK, KEEP, WANTED };
 
-static void list_wanted(const struct source *source, const struct fb_problem *p,
-                        struct wanted want[WANTED])
+/* Golden files call it "do". */
+static const char *dout_name(const struct fb_tensor_file *file)
+{
+    return !fb_tensor_file_has(file, "dout") && fb_tensor_file_has(file, "do") ? "do" : "dout";
+}
+
+static void list_wanted(const struct source *source, const struct fb_tensor_file *file,
+                        const struct fb_problem *p, struct wanted want[WANTED])
 {
     const bool packed = p->qlens || p->klens;
     const int64_t b = packed ? 1 : p->b, nq = packed ? fb_problem_rows_q(p) : p->nq;
@@ -93,7 +99,7 @@ static void list_wanted(const struct source *source, const struct fb_problem *p,
     want[Q] = rows_of(source, "q", b, p->h, nq, p->d);
     want[K] = rows_of(source, "k", b, p->hk, nk, p->d);
     want[V] = rows_of(source, "v", b, p->hk, nk, p->dv);
-    want[DOUT] = rows_of(source, "dout", b, p->h, nq, p->dv);
+    want[DOUT] = rows_of(source, dout_name(file), b, p->h, nq, p->dv);
     want[DLSE] = rows_of(source, "dlse", b, p->h, nq, 0);
     want[DLSE].needed = p->dlse;
     want[BIAS] = (struct wanted){"bias", p->bias, false, 4, {bias_b, bias_h, p->nq, p->nk}};
@@ -142,7 +148,7 @@ static enum fb_status check_all(const struct source *source, const struct fb_ten
         return fb_fail(FB_USAGE,
                        "recipe file: has no place for layout=expanded-dout, whose dout is "
                        "one row");
-    list_wanted(source, problem, want);
+    list_wanted(source, file, problem, want);
     want[KEEP].needed = problem->dropout > 0 && fb_tensor_file_has(file, "keep");
     for (int i = 0; i < WANTED; i++)
         if (want[i].needed)
@@ -235,7 +241,7 @@ static enum fb_status fill_all(const struct source *source, const struct fb_tens
         const struct fb_tensor *to;
         bool in_order; /* of the file's layout */
     } inputs[] = {{"q", &args->q, true},       {"k", &args->k, true},
-                  {"v", &args->v, true},       {"dout", &args->dout, true},
+                  {"v", &args->v, true},       {dout_name(file), &args->dout, true},
                   {"dlse", &args->dlse, true}, {"bias", &args->bias, false},
                   {"sink", &args->sink, false}};
     FB_TRY(check_all(source, file, args->problem));
