@@ -17,11 +17,11 @@ ini tiny '[grid]' 'variant = cpu-split cpu-naive' 'n = 16 32' 'd = 16' 'dtype = 
 # ---- Sizes
 long="n=500000000,d=256,h=2,causal"
 expect 3 "cpu-split' refused every case" "a problem of petabytes is refused" \
-    timeout 20 "$flashback" check -v cpu-split -p "$long"
+    timeout 60 "$flashback" check -v cpu-split -p "$long"
 expect 3 "cpu-split' refused every case" "as many bytes in sequences" \
-    timeout 20 "$flashback" check -v cpu-split -p "b=2000000000,n=1024,d=64,window=3:5"
+    timeout 60 "$flashback" check -v cpu-split -p "b=2000000000,n=1024,d=64,window=3:5"
 expect 0 "" "a million empty sequences are a success" \
-    timeout 20 "$flashback" check -v cpu-split -p "b=1000000,nq=0,nk=0,d=8,dtype=fp32"
+    timeout 60 "$flashback" check -v cpu-split -p "b=1000000,nq=0,nk=0,d=8,dtype=fp32"
 expect 2 "larger than 64-bit" "more than 64 bits" \
     "$flashback" check -v cpu-split -p "b=2000000000,n=2000000000,h=1000,d=64"
 
@@ -29,7 +29,7 @@ expect 2 "larger than 64-bit" "more than 64 bits" \
 numbers=$(seq -s ' ' 1 40)
 ini wide '[grid]' 'variant = cpu-split' "b = $numbers" "h = $numbers" "nq = $numbers" "nk = $numbers" 'd = 8'
 expect 2 "wide.ini: \[grid\] has 2.56e\+06 cases; at most 100000" "a grid of millions" \
-    timeout 20 "$flashback" run "$scratch/wide.ini" --dry-run
+    timeout 60 "$flashback" run "$scratch/wide.ini" --dry-run
 ini many '[grid]' 'variant = cpu-split cpu-atomic cpu-naive' "b = $numbers" "nq = $numbers" "d = 1 2 3 4 5 6 7 8" 'nk = 8'
 timeout 60 "$flashback" run "$scratch/many.ini" --dry-run >"$scratch/out"
 ok $? "a grid of many cases is multiplied out"
@@ -45,6 +45,10 @@ expect 2 "tiny.ini.*typo.*allowed|unknown key 'typo'.*allowed: " "--set of an un
     "$flashback" run "$scratch/tiny.ini" --set typo=1 --dry-run
 
 # ---- Words
+expect 2 "unknown key 'nonsense' in \\[measure\\]" "check --set of an unknown key, without an experiment" \
+    "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp32 --set nonsense=5
+expect 2 "det_runs=1" "check --set of a value that is none" \
+    "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp32 --set det_runs=1
 expect 2 "unknown variant 'a\?b'" "a line feed in an argument" "$flashback" check -v "a
 b" -p n=8,d=8
 expect 2 "FLASHBACK_ISA must be" "an instruction set that is not there (run)" \
@@ -57,7 +61,7 @@ ok $? "... leaves no output behind"
 # ---- Files
 mkfifo "$scratch/pipe.jsonl"
 expect 4 "pipe.jsonl is a pipe" "a pipe in the journal's place" \
-    timeout 20 "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/pipe.h5"
+    timeout 60 "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/pipe.h5"
 (
     ulimit -n 12
     expect 4 "cannot set up a worker: Too many open files" "too few descriptors for a worker" \

@@ -37,6 +37,39 @@ const struct fb_variant *fb_registry_find(const char *name)
     return NULL;
 }
 
+bool fb_registry_is_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t length = strnlen(name, 64);
+    return length > 0 && length < 64 && strspn(name, allowed) == length && name[0] != '-';
+}
+
+bool fb_registry_is_backend(const char *backend)
+{
+    static const char *const backends[] = {"cpu", "simt", "sm80", "sm90", "cublas", "cudnn"};
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (!strcmp(backends[i], backend))
+            return true;
+    return false;
+}
+
+enum fb_status fb_registry_check(void)
+{
+    const struct fb_variant *v;
+    for (int i = 0; (v = fb_registry_at(i)); i++) {
+        if (!v->name || !fb_registry_is_name(v->name))
+            return fb_fail(FB_USAGE, "variant '%s': a name is of a-z, 0-9 and '-'",
+                           v->name ? v->name : "");
+        if (fb_registry_find(v->name) != v)
+            return fb_fail(FB_USAGE, "two variants are named '%s': rename one in its descriptor",
+                           v->name);
+        if (!v->backend || !fb_registry_is_backend(v->backend))
+            return fb_fail(FB_USAGE, "variant '%s': its backend is not one of " FB_REGISTRY_BACKENDS,
+                           v->name);
+    }
+    return FB_OK;
+}
+
 enum fb_status fb_registry_add(const struct fb_variant *const *table)
 {
     const struct fb_variant *const **grown = realloc(added, (added_count + 1) * sizeof *grown);

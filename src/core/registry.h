@@ -6,6 +6,8 @@
 #ifndef FB_CORE_REGISTRY_H
 #define FB_CORE_REGISTRY_H
 
+#include <stdbool.h>
+
 #include "flashback.h"
 
 /* Generated: NULL-terminated list of NULL-terminated tables, in the order of variants.am. */
@@ -16,6 +18,16 @@ const struct fb_variant *fb_registry_at(int index);
 
 /* NULL if no variant has that name. */
 const struct fb_variant *fb_registry_find(const char *name);
+
+/* A name goes into keys, files and tables: a-z, 0-9 and '-', at most 63 of them. */
+bool fb_registry_is_name(const char *name);
+/* Is it one of cpu, simt, sm80, sm90, cublas, cudnn? */
+bool fb_registry_is_backend(const char *backend);
+#define FB_REGISTRY_BACKENDS "cpu, simt, sm80, sm90, cublas, cudnn"
+
+/* FB_USAGE, with the name and what to do, when a built-in variant has a name that is none or that
+ * another one has, or a backend that does not exist. */
+enum fb_status fb_registry_check(void);
 
 /* Adds the table of a plug-in, which must live as long as the process. Not thread-safe. */
 enum fb_status fb_registry_add(const struct fb_variant *const *table);

@@ -38,12 +38,29 @@ static enum fb_status take_record(void *user, size_t position, const struct fb_r
     return fb_check_report_row(check->report, record);
 }
 
-static void measure_for_check(const struct check *check, bool costly, struct fb_measure *measure)
+/* Without an experiment there is no grid whose keys could be set. */
+static enum fb_status apply_settings(const struct fb_check_options *options,
+                                     struct fb_measure *measure)
+{
+    fb_measure_default(measure);
+    for (size_t i = 0; i < options->setting_count; i++) {
+        const char *setting = options->settings[i], *equals = strchr(setting, '=');
+        char key[64];
+        if (!equals || equals == setting || (size_t)(equals - setting) >= sizeof key)
+            return fb_fail(FB_USAGE, "--set %s: expected KEY=VALUE", setting);
+        snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
+        FB_TRY(fb_measure_set(measure, key, equals + 1));
+    }
+    return FB_OK;
+}
+
+static enum fb_status measure_for_check(const struct check *check, bool costly,
+                                        struct fb_measure *measure)
 {
     if (check->options->experiment)
         *measure = check->set.experiment.measure;
     else
-        fb_measure_default(measure);
+        FB_TRY(apply_settings(check->options, measure));
     measure->what = FB_WHAT_ERROR | FB_WHAT_MEMORY | FB_WHAT_DETERMINISM;
     if (check->options->runs)
         measure->det_runs = check->options->runs;
@@ -51,6 +68,7 @@ static void measure_for_check(const struct check *check, bool costly, struct fb_
         measure->det_runs = 2;
     else if (check->set.is_default && costly)
         measure->det_runs = 3;
+    return FB_OK;
 }
 
 /* Does the case cost seconds a call? */
@@ -77,7 +95,7 @@ static enum fb_status supervise(struct check *check, bool costly, int *signal)
         if (is == costly)
             todo[count++] = i;
     }
-    measure_for_check(check, costly, &measure);
+    FB_TRY_OUT(measure_for_check(check, costly, &measure));
     const struct fb_supervision supervision = {.cases = check->set.cases,
                                                .todo = todo,
                                                .todo_count = count,

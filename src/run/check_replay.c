@@ -144,6 +144,7 @@ static enum fb_status open_replay(struct replay *r, const struct fb_bench *bench
     *r = (struct replay){
         .shared = {.worker = bench->shared->worker,
                    .measure = bench->shared->measure,
+                   .keep = bench->shared->keep, /* only whole batches come with dropout */
                    .threads = bench->shared->threads},
         .bench = {.index = bench->index, .variant = bench->variant, .numerics = bench->numerics}};
     r->bench.shared = &r->shared;

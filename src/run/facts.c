@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
 #ifdef HAVE_CUDNN
@@ -107,7 +108,7 @@ static enum fb_status add_experiment(struct fb_run *facts, const struct fb_run_o
 enum fb_status fb_facts_check_environment(void)
 {
     const char *error = fb_cpu_isa_error();
-    return error ? fb_fail(FB_USAGE, "%s", error) : FB_OK;
+    return error ? fb_fail(FB_USAGE, "%s", error) : fb_registry_check();
 }
 
 enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,

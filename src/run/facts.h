@@ -9,7 +9,8 @@
 #include "run/run.h"
 #include "store/results.h"
 
-/* FB_USAGE when an environment variable that steers a run holds what it may not. */
+/* FB_USAGE when an environment variable that steers a run holds what it may not, or two built-in
+ * variants have one name. */
 enum fb_status fb_facts_check_environment(void);
 
 enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,

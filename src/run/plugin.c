@@ -12,14 +12,6 @@
 #include "core/registry.h"
 #include "core/status.h"
 
-/* A name goes into keys, files and tables. */
-static bool is_name(const char *name)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-    size_t length = strnlen(name, 64);
-    return length > 0 && length < 64 && strspn(name, allowed) == length && name[0] != '-';
-}
-
 static bool is_line(const char *text)
 {
     return text && !strpbrk(text, "\n\r");
@@ -43,15 +35,18 @@ static enum fb_status check_version(const char *path, const struct fb_variant *v
 static enum fb_status check_variant(const char *path, int index, const struct fb_variant *v)
 {
     FB_TRY(check_version(path, v));
-    if (!v->name || !is_name(v->name))
+    if (!v->name || !fb_registry_is_name(v->name))
         return fb_fail(FB_USAGE,
                        "plug-in '%s': the name of its variant %d is not of a-z, 0-9 and '-'", path,
                        index);
     if (fb_registry_find(v->name) || fb_variant_is_trap(v))
         return fb_fail(FB_USAGE, "plug-in '%s': the name '%s' is taken", path, v->name);
-    if (!v->backend || !is_name(v->backend) || !is_line(v->summary))
-        return fb_fail(FB_USAGE, "plug-in '%s': '%s' lacks its backend or a summary of one line",
-                       path, v->name);
+    if (!v->backend || !fb_registry_is_backend(v->backend))
+        return fb_fail(FB_USAGE,
+                       "plug-in '%s': the backend of '%s' is not one of " FB_REGISTRY_BACKENDS, path,
+                       v->name);
+    if (!is_line(v->summary))
+        return fb_fail(FB_USAGE, "plug-in '%s': '%s' lacks a summary of one line", path, v->name);
     if (!v->why_not || !v->sizes || !v->forward || !v->backward || !v->prepare != !v->release)
         return fb_fail(FB_USAGE,
                        "plug-in '%s': '%s' lacks one of why_not, sizes, forward and backward, or "

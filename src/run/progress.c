@@ -2,9 +2,12 @@
 #include "run/progress.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "core/numerics.h"
 #include "run/protocol.h"
 
 enum { BAR = 24 };
@@ -27,10 +30,22 @@ static void draw_bar(const struct fb_progress *progress, const struct fb_record 
             left, record->variant);
 }
 
+static bool is_standard(const struct fb_record *record)
+{
+    char standard[FB_NUMERICS_TEXT];
+    fb_numerics_print(&fb_numerics_standard, standard);
+    return !strcmp(fb_text(record->numerics), standard);
+}
+
 static void print_line(const struct fb_progress *progress, const struct fb_record *record)
 {
-    fprintf(stderr, "[%zu/%zu] %s %s %s", progress->done, progress->total, record->variant,
-            record->problem, *fb_text(record->verdict) ? record->verdict : "unjudged");
+    fprintf(stderr, "[%zu/%zu] %s %s", progress->done, progress->total, record->variant,
+            record->problem);
+    if (!is_standard(record))
+        fprintf(stderr, " %s", fb_text(record->numerics));
+    if (strcmp(fb_text(record->recipe), "randn@1") != 0)
+        fprintf(stderr, " %s", fb_text(record->recipe));
+    fprintf(stderr, " %s", *fb_text(record->verdict) ? record->verdict : "unjudged");
     if (isfinite(record->bwd_ms))
         fprintf(stderr, " %.4g ms", record->bwd_ms);
     if (record->reason && record->reason[0])

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The variants of this program: names that files and tables can carry, each once; backends that
+ * exist; descriptors that are whole.
+ */
+#include <string.h>
+
+#include "core/registry.h"
+#include "core/status.h"
+#include "tests/tap.h"
+
+static void test_words(void)
+{
+    tap_ok(fb_registry_is_name("cpu-atomic") && fb_registry_is_name("x2"), "names");
+    tap_ok(!fb_registry_is_name("") && !fb_registry_is_name("-v") &&
+               !fb_registry_is_name("Cpu-Hello") && !fb_registry_is_name("a b") &&
+               !fb_registry_is_name("a|b"),
+           "no names");
+    tap_ok(fb_registry_is_backend("cpu") && fb_registry_is_backend("cudnn") &&
+               !fb_registry_is_backend("gpu") && !fb_registry_is_backend(""),
+           "backends");
+}
+
+static void test_variants(void)
+{
+    const struct fb_variant *v;
+    tap_ok(fb_registry_check() == FB_OK, "the registry is sound: %s", fb_status_message());
+    for (int i = 0; (v = fb_registry_at(i)); i++)
+        tap_ok(v->abi_version == FB_ABI_VERSION && v->summary && !strchr(v->summary, '\n') &&
+                   v->why_not && v->sizes && v->forward && v->backward &&
+                   !v->prepare == !v->release,
+               "%s is whole", v->name);
+}
+
+/* A table that a plug-in might bring: the name is taken. */
+static void test_twin(void)
+{
+    const struct fb_variant *first = fb_registry_at(0);
+    static struct fb_variant twin;
+    static const struct fb_variant *const table[] = {&twin, NULL};
+    twin = *first;
+    tap_ok(fb_registry_add(table) == FB_OK && fb_registry_check() == FB_USAGE &&
+               strstr(fb_status_message(), first->name),
+           "a second one of that name is found: %s", fb_status_message());
+}
+
+int main(void)
+{
+    test_words();
+    test_variants();
+    test_twin();
+    return tap_done();
+}
