@@ -35,12 +35,12 @@ PY
 sound "one query, one key" randn:sigma=3@1 n=1,d=16,dtype=fp16 n=1,d=64,dtype=fp16 n=1,d=128,dtype=bf16
 lengths=()
 for n in 1 2 7 31 33 63 65 100 127 129 257; do
-    lengths+=("b=2,h=3,n=$n,d=64,dtype=bf16" "b=2,h=3,n=$n,d=64,causal,dtype=bf16")
+    lengths+=("h=2,n=$n,d=32,dtype=bf16" "h=2,n=$n,d=32,causal,dtype=bf16")
 done
-sound "every length around a tile" randn@1 "${lengths[@]}" h=1,n=1000,d=32,dtype=bf16 h=1,n=1025,d=32,causal,dtype=bf16
-sound "one query, 65536 keys, dout all one; and the transpose" constant-dout@1 h=2,nq=1,nk=65536,d=64,dtype=bf16 \
-    h=2,nq=1,nk=16384,d=64,layout=expanded-dout,dtype=bf16 h=4,nq=4096,nk=1,d=64,dtype=bf16
-sound "causal with more queries than keys, and fewer" randn@1 h=1,nq=1024,nk=512,d=64,causal,dtype=bf16 \
+sound "every length around a tile" randn@1 "${lengths[@]}" n=1025,d=16,causal,dtype=bf16
+sound "one query, many keys, dout all one; and the transpose" constant-dout@1 h=1,nq=1,nk=16385,d=32,dtype=bf16 \
+    h=1,nq=1,nk=4097,d=32,layout=expanded-dout,dtype=bf16 h=1,nq=4096,nk=1,d=32,dtype=bf16
+sound "causal with more queries than keys, and fewer" randn@1 h=1,nq=600,nk=300,d=64,causal,dtype=bf16 \
     h=2,nq=2,nk=5,d=64,causal,dtype=bf16 h=2,nq=2,nk=5,d=64,mask=causal-topleft,dtype=bf16 \
     h=4,hk=2,nq=64,nk=192,d=64,causal,dtype=fp16 h=4,hk=2,nq=64,nk=192,d=64,causal,dtype=bf16
 sound "rows that see no key" randn:sigma=3@1 nq=256,nk=3,d=32,causal,dtype=fp16
@@ -67,15 +67,15 @@ sound "other strides" randn@1 b=2,h=4,hk=1,n=32,d=128,dtype=fp16 b=2,h=4,hk=1,n=
     b=2,h=4,hk=1,n=32,d=128,layout=packed-qkv,dtype=fp16
 [ "$(columns cpu-split dq_hash dk_hash dv_hash | sort -u | wc -l)" -eq 1 ]
 ok $? "... give the same bits"
-sound "65536 batches, 8300 batches of one row" randn@1 b=65536,h=1,n=2,d=8,dtype=fp16 b=8300,h=2,n=1,d=32,dtype=bf16
+sound "65536 batches, 8300 batches of one row" randn@1 b=65536,h=1,n=1,d=8,dtype=fp16 b=8300,h=2,n=1,d=16,dtype=bf16
 expect 3 "refused every case" "a score matrix beyond 2^31 elements is planned in 64 bits" \
     "$flashback" check -q -v cpu-naive -p h=64,n=149999,d=64,dtype=bf16
 grep -Eq 'refused .*[0-9.e+]+ GiB' "$scratch/out"
 ok $? "... and refused with its GiB"
-sound "64 batches of 65 rows" randn@1 b=64,h=1,n=65,d=64,dtype=bf16
+sound "64 batches of 65 rows" randn@1 b=64,h=1,n=65,d=16,dtype=bf16
 
 # ---- Magnitudes
-sound "inputs three times larger" randn:sigma=3@1 n=512,d=128,causal,dtype=fp16
+sound "inputs three times larger" randn:sigma=3@1 n=400,d=128,causal,dtype=fp16
 "$flashback" check -q -r huge@1 -p n=64,d=64,dtype=bf16 --json "$json" >"$scratch/out"
 ! columns cpu-split verdict | grep -qv not-checkable
 ok $? "logits of 8e6 are not checkable"
@@ -86,12 +86,12 @@ for scale in 1e7 1e9 1e15 1e38; do
 done
 
 # ---- Windows and further terms
-sound "equivalent windows" randn@1 n=512,d=64,causal,dtype=bf16 n=512,d=64,window=-1:0,dtype=bf16 \
-    n=512,d=64,window=512:0,dtype=bf16 n=512,d=64,window=511:0,dtype=bf16
+sound "equivalent windows" randn@1 n=300,d=32,causal,dtype=bf16 n=300,d=32,window=-1:0,dtype=bf16 \
+    n=300,d=32,window=300:0,dtype=bf16 n=300,d=32,window=299:0,dtype=bf16
 expect 2 "window" "a negative window is refused" "$flashback" check -p n=512,d=64,window=-1:-3
 sound "dropout with two seeds" randn@1 h=2,n=100,d=64,dropout=0.48@1:0,dtype=fp16 h=2,n=100,d=64,dropout=0.48@2:0,dtype=fp16
-sound "alibi with 40 heads" randn@1 h=40,n=100,d=64,alibi=auto,dtype=bf16
-sound "a bias shared by the batch" randn@1 b=8,h=4,n=128,d=32,bias=head,dtype=bf16
+sound "alibi with 40 heads" randn@1 h=40,n=100,d=16,alibi=auto,dtype=bf16
+sound "a bias shared by the batch" randn@1 b=8,h=4,n=100,d=16,bias=head,dtype=bf16
 sound "a sink" randn@1 h=4,n=130,d=64,sink,dtype=bf16
 sound "a gradient of lse" randn@1 n=65,d=64,dlse,dtype=fp32
 
@@ -101,13 +101,13 @@ sound "a gradient of lse" randn@1 n=65,d=64,dlse,dtype=fp32
 ok $? "20 runs, a quarter of them under load, give one hash each"
 [ "$(columns cpu-split det_runs det_equal det_level)" = "20 20 D1+D2+D4" ] || [ "$(nproc)" -lt 2 ]
 ok $? "... at rest, under load and with fewer threads"
-"$flashback" check -q --runs 12 -v cpu-atomic --json "$json" -p h=4,n=1024,d=64,causal,dtype=fp32 >"$scratch/out"
+"$flashback" check -q --runs 12 -v cpu-atomic --json "$json" -p h=2,n=1024,d=32,causal,dtype=fp32 >"$scratch/out"
 ok $? "dk and dv of atomic additions are deterministic"
 columns cpu-atomic dk_deterministic dv_deterministic dq_run_rel_l2 dq_rel_l2 |
     awk '{ exit !($1 == 1 && $2 == 1 && $3 < $4) }'
 ok $? "... and dq moves by less than its error"
-"$flashback" check -q --runs 40 -v cpu-ordered -p n=1000,d=64,causal,dtype=bf16 \
-    -p n=1000,d=64,window=256:0,dtype=bf16 -p qlens=300+0+700,klens=300+20+700,d=64,dtype=bf16 >"$scratch/out"
+"$flashback" check -q --runs 40 -v cpu-ordered -p n=1000,d=16,causal,dtype=bf16 \
+    -p n=1000,d=16,window=256:0,dtype=bf16 -p qlens=300+0+700,klens=300+20+700,d=16,dtype=bf16 >"$scratch/out"
 [ $? -eq 0 ] && grep -q '40 of 40' "$scratch/out"
 ok $? "ordered additions, 40 runs: causal, window, packed: no hang, one hash"
 "$flashback" check -q --runs 4 -v cpu-split --json "$json" -p b=8,h=2,n=90,d=64,causal,dtype=bf16 >"$scratch/out"
@@ -119,6 +119,6 @@ for numerics in dkv=bf16,dq=bf16 dkv=fp16,dq=fp32 dkv=bf16-stochastic,dq=bf16-st
     [ $? -eq 0 ] && ! columns cpu-ordered dq_deterministic | grep -qv 1
     ok $? "deterministic with $numerics, or refused"
 done
-sound "a race that shows now and then" randn:sigma=3@1 b=4,nq=1024,nk=128,d=64,layout=expanded-dout,dtype=fp16
-sound "leading short sequences, dense" randn@1 h=1,nq=511,nk=1021,d=128,causal,dtype=bf16
+sound "a race that shows now and then" randn:sigma=3@1 b=3,nq=512,nk=128,d=64,layout=expanded-dout,dtype=fp16
+sound "leading short sequences, dense" randn@1 h=1,nq=511,nk=1021,d=32,causal,dtype=bf16
 tap_done

@@ -113,8 +113,16 @@ static bool classify(int n, int level[FACTORS])
 /* ---- Rules --------------------------------------------------------------------------------------
  */
 
+/* Of FlashAttention-3's tests. */
+static bool is_usual(const int64_t head[2])
+{
+    return (head[0] == 192 && head[1] == 128) ||
+           (head[0] == head[1] &&
+            (head[0] == 64 || head[0] == 96 || head[0] == 128 || head[0] == 256));
+}
+
 /* Pairs that cannot be or are left out: q, k and v in one block have one length and width; long
- * problems come unbatched, the longest with two heads of the usual sizes. f < g. */
+ * problems come unbatched in the usual sizes, the longest with two heads of 64 or 128. f < g. */
 static bool forbidden(enum factor f, int x, enum factor g, int y)
 {
     const int64_t *shape = f == SHAPE ? shapes[x] : NULL;
@@ -131,6 +139,8 @@ static bool forbidden(enum factor f, int x, enum factor g, int y)
         return y > 1;
     if (area >= 1 << 22 && g == HEAD)
         return heads_d[y][0] != heads_d[y][1] || (heads_d[y][0] != 64 && heads_d[y][0] != 128);
+    if (area >= 1 << 19 && g == HEAD)
+        return !is_usual(heads_d[y]);
     return false;
 }
 

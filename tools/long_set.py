@@ -48,6 +48,9 @@ def allowed(row):
         return False  # long problems come once ...
     if area >= 1 << 19 and row.get("heads") not in (None, (2, 2), (6, 2)):
         return False
+    if area >= 1 << 19 and row.get("head") not in (None, (64, 64), (96, 96), (128, 128), (192, 128),
+                                                   (256, 256)):
+        return False  # ... in FlashAttention-3's sizes ...
     if area >= 1 << 22 and row.get("heads") not in (None, (2, 2)):
         return False  # ... and the longest with few heads of two sizes
     if area >= 1 << 22 and row.get("head") not in (None, (64, 64), (128, 128)):
