@@ -153,6 +153,17 @@ static enum fb_status ask_benches(struct work *work)
     return FB_OK;
 }
 
+/* Inputs of many GiB are not made for cases that are refused. */
+static bool any_is_taken(struct work *work)
+{
+    for (size_t i = 0; i < work->group->count; i++) {
+        if (fb_bench_ask(&work->benches[i]) == FB_OK)
+            return true;
+        fb_status_clear();
+    }
+    return false;
+}
+
 /* The inputs or the reference could not be had: that is the fate of every case left. */
 static enum fb_status refuse_rest(struct work *work, enum fb_status cause)
 {
@@ -183,9 +194,10 @@ enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *gr
     }
     for (size_t i = 0; i < group->count; i++)
         FB_TRY_OUT(make_bench(&work, i));
-    status = group->measure.what ? open_shared(&work) : FB_OK;
+    bool work_them = group->measure.what && any_is_taken(&work);
+    status = work_them ? open_shared(&work) : FB_OK;
     if (status == FB_OK)
-        status = group->measure.what ? work_benches(&work) : ask_benches(&work);
+        status = work_them ? work_benches(&work) : ask_benches(&work);
     if (status == FB_REFUSED || status == FB_NO_MEMORY)
         FB_TRY_OUT(refuse_rest(&work, status));
 out:
