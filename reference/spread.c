@@ -66,8 +66,9 @@ static double ds_error(const struct fb_ref_group *g, const struct fb_ref_row *ro
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     double rho = rho_of(g, row, pair);
-    double size = pair->p * fabs(pair->dp - row->delta);
+    double factor = fabs(pair->dp - row->delta), size = pair->p * factor;
     double error = size * (rho + r->ds + accumulation);
+    error += floor_error(r->p_floor, pair->p) * factor; /* ds may be made of the rounded p */
     error += pair->p * (row->delta_error + r->dp * pair->dp_size);
     return error * pair->g + size * softcap_error(g, pair) +
            floor_error(r->ds_floor, pair->ds * pair->g);
