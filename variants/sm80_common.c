@@ -11,13 +11,44 @@
 #include "kernels/cuda/device.h"
 #include "variants/cuda_common.h"
 
-/* ---- Refusals -----------------------------------------------------------------------------------
+/* ---- Kernels ------------------------------------------------------------------------------------
  */
 
 static int64_t width_of(const struct fb_problem *p)
 {
     return p->d > p->dv ? p->d : p->dv;
 }
+
+/* Shared memory of the device; of a large one where there is none and sizes are asked for. */
+static size_t shared_bytes(void)
+{
+    const struct fb_cuda_device *device = fb_cuda_device();
+    return device->ordinal >= 0 ? device->shared_bytes : SIZE_MAX;
+}
+
+/* Small tiles are compiled for devices before 9.0. */
+static int may_be_small(void)
+{
+    return fb_cuda_device()->major < 9;
+}
+
+const struct fb_sm80_kernels *fb_sm80_kernels_for(const struct fb_problem *p)
+{
+    return fb_sm80_find(width_of(p), shared_bytes(), may_be_small());
+}
+
+const struct fb_sm80_split_kernels *fb_sm80_split_kernels_for(const struct fb_problem *p)
+{
+    return fb_sm80_find_split(width_of(p), shared_bytes(), may_be_small());
+}
+
+int fb_sm80_stages(const size_t smem[2])
+{
+    return smem[1] <= shared_bytes() ? 2 : 1;
+}
+
+/* ---- Refusals -----------------------------------------------------------------------------------
+ */
 
 static int is_rounded(enum fb_acc acc)
 {
@@ -43,21 +74,18 @@ static const int64_t longest = (int64_t)1 << 28;
 static const char *refuse_size(const struct fb_problem *p)
 {
     static char why[160];
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
-    const size_t have = fb_cuda_device()->shared_bytes;
-    if (!k) {
-        snprintf(why, sizeof why, "built for head sizes up to %d (--with-head-dims)",
-                 fb_sm80_widest());
-        return why;
-    }
+    const struct fb_cuda_device *device = fb_cuda_device();
     if (p->nq > longest || p->nk > longest || p->b * p->h > longest)
         return "lengths and b*h up to 268435456";
-    if (have && have < k->smem[0]) {
-        snprintf(why, sizeof why, "head size %d needs %zu KiB of shared memory a block, not %zu",
-                 k->head_dim, (k->smem[0] + 1023) / 1024, have / 1024);
-        return why;
-    }
-    return NULL;
+    if (!fb_sm80_find_forward(width_of(p)))
+        snprintf(why, sizeof why, "built for head sizes up to %d (--with-head-dims)",
+                 fb_sm80_widest());
+    else if (!fb_sm80_kernels_for(p))
+        snprintf(why, sizeof why, "no tile of this head size fits %zu KiB of shared memory a block",
+                 device->shared_bytes / 1024);
+    else
+        return NULL;
+    return why;
 }
 
 const char *fb_sm80_refuse(const struct fb_problem *p, const struct fb_numerics *n)
@@ -101,7 +129,7 @@ static int64_t sm_count(void)
  * the least time, and of those the smallest; never more than what fills the machine once. */
 int fb_sm80_copies(const struct fb_problem *p)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
     const int64_t units = p->b * p->hk, sms = sm_count(), tiles = tiles_of(p->nk, k->bn);
     int64_t best = 1, least = INT64_MAX;
     if (units == 0 || tiles == 0)
@@ -127,7 +155,7 @@ struct parts {
 static struct parts parts_of(const struct fb_problem *p, const struct fb_numerics *n, int copies,
                              int ordered)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
     const size_t blocks = (size_t)(p->b * p->h * tiles_of(p->nq, k->bm));
     const size_t number = n->dq == FB_ACC_FP32 ? 4 : 2;
     struct parts parts = {round_up(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
@@ -147,7 +175,7 @@ size_t fb_sm80_workspace(const struct fb_problem *p, const struct fb_numerics *n
 void fb_sm80_tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm,
                    int64_t *bn)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(p));
+    const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
     (void)n;
     *bm = k ? k->bm : 0;
     *bn = k ? k->bn : 0;
@@ -234,7 +262,7 @@ static int section_of(const struct fb_problem *p, int ordered)
                        p->window_right != FB_OPEN || p->qlens || p->klens;
     if (units <= 1 || (!masked && !ordered))
         return 1;
-    if (units * tiles_of(p->nk, fb_sm80_find(width_of(p))->bn) <= few)
+    if (units * tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
         return (int)units;
     return bytes * 2 > share ? 1 : (int)at_most(units, (int64_t)(share / bytes));
 }
@@ -308,19 +336,19 @@ int fb_sm80_general(const struct fb_sm80_args *c)
 
 enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(a->problem));
+    const struct fb_sm80_forward_kernels *k = fb_sm80_find_forward(width_of(a->problem));
     const struct fb_sm80_args c = args_of(a);
     (void)state;
     const int general = fb_sm80_general(&c) || c.sink;
     ctx->phase(ctx, "forward");
-    return fb_cuda_check(
-        ctx, k->run_forward(&c, a->problem->dtype == FB_BF16, general, ctx->stream), "forward");
+    return fb_cuda_check(ctx, k->run(&c, a->problem->dtype == FB_BF16, general, ctx->stream),
+                         "forward");
 }
 
 enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *a,
                              const struct fb_sm80_args *c)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(a->problem));
+    const struct fb_sm80_kernels *k = fb_sm80_kernels_for(a->problem);
     ctx->phase(ctx, "delta");
     return fb_cuda_check(ctx, k->run_pre(c, a->problem->dtype == FB_BF16, ctx->stream), "delta");
 }
@@ -328,13 +356,13 @@ enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *a,
 enum fb_status fb_sm80_key_major(struct fb_context *ctx, const struct fb_args *a,
                                  enum fb_sm80_dq policy, int copies)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_find(width_of(a->problem));
+    const struct fb_sm80_kernels *k = fb_sm80_kernels_for(a->problem);
     const int bf16 = a->problem->dtype == FB_BF16;
     struct fb_sm80_args c = fb_sm80_backward_args(a, policy, copies);
     enum fb_status status = fb_sm80_delta(ctx, a, &c);
     if (status != FB_OK)
         return status;
-    c.stages = k->smem[1] <= fb_cuda_device()->shared_bytes ? 2 : 1;
+    c.stages = fb_sm80_stages(k->smem);
     ctx->phase(ctx, "main");
     status = fb_cuda_check(ctx, k->run_main(&c, bf16, fb_sm80_general(&c), ctx->stream), "main");
     if (status != FB_OK)

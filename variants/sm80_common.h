@@ -16,6 +16,13 @@ const char *fb_sm80_refuse(const struct fb_problem *problem, const struct fb_num
 const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *problem,
                                    const struct fb_numerics *numerics);
 
+/* The kernels for a problem on this machine's device; NULL where fb_sm80_refuse has a reason. */
+const struct fb_sm80_kernels *fb_sm80_kernels_for(const struct fb_problem *problem);
+const struct fb_sm80_split_kernels *fb_sm80_split_kernels_for(const struct fb_problem *problem);
+
+/* Tiles in flight, 1 or 2, of a kernel that needs smem[0] or smem[1] bytes for them. */
+int fb_sm80_stages(const size_t smem[2]);
+
 /* Copies of dQ that the partials form keeps: CTAs a key head. */
 int fb_sm80_copies(const struct fb_problem *problem);
 

@@ -8,14 +8,8 @@
  *
  * Determinism: dQ, dK and dV.
  */
-#include "kernels/cuda/device.h"
 #include "variants/cuda_common.h"
 #include "variants/sm80_common.h"
-
-static int64_t width_of(const struct fb_problem *p)
-{
-    return p->d > p->dv ? p->d : p->dv;
-}
 
 static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
                             size_t *saved, size_t *workspace)
@@ -27,13 +21,13 @@ static enum fb_status sizes(const struct fb_problem *problem, const struct fb_nu
 
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
 {
-    const struct fb_sm80_split_kernels *k = fb_sm80_find_split(width_of(args->problem));
+    const struct fb_sm80_split_kernels *k = fb_sm80_split_kernels_for(args->problem);
     struct fb_sm80_args c = fb_sm80_backward_args(args, FB_SM80_DQ_ATOMIC, 0);
     enum fb_status status = fb_sm80_delta(ctx, args, &c);
     (void)state;
     if (status != FB_OK)
         return status;
-    c.stages = k->smem[1] <= fb_cuda_device()->shared_bytes ? 2 : 1;
+    c.stages = fb_sm80_stages(k->smem);
     ctx->phase(ctx, "main");
     return fb_cuda_check(
         ctx, k->run_main(&c, args->problem->dtype == FB_BF16, fb_sm80_general(&c), ctx->stream),

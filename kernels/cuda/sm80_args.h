@@ -67,13 +67,18 @@ struct fb_sm80_args {
 
 /* The kernels of one head size. Functions enqueue and return a cudaError_t. `general` chooses the
  * kernels that know packed lengths, score terms, unaligned rows, scales that are not positive and
- * low-precision accumulators; run_forward and run_main take it. */
+ * low-precision accumulators. A table with head_dim 0 is of a size without kernels of its own,
+ * which the next larger one serves. */
+struct fb_sm80_forward_kernels {
+    int head_dim;
+    size_t smem;
+    int (*run)(const struct fb_sm80_args *, int bf16, int general, void *stream);
+};
+
 struct fb_sm80_kernels {
-    int head_dim; /* 0: this size has no kernels of its own, the next larger one serves */
+    int head_dim;
     int bm, bn, warps;
     size_t smem[2]; /* of the key-major kernel with one stage and with two */
-    size_t forward_smem;
-    int (*run_forward)(const struct fb_sm80_args *, int bf16, int general, void *stream);
     int (*run_pre)(const struct fb_sm80_args *, int bf16, void *stream);
     int (*run_main)(const struct fb_sm80_args *, int bf16, int general, void *stream);
     int (*run_post)(const struct fb_sm80_args *, int bf16, void *stream);
@@ -86,9 +91,13 @@ struct fb_sm80_split_kernels {
     int (*run_main)(const struct fb_sm80_args *, int bf16, int general, void *stream);
 };
 
-/* The smallest compiled size that holds `width` columns; NULL where none does. */
-const struct fb_sm80_kernels *fb_sm80_find(int64_t width);
-const struct fb_sm80_split_kernels *fb_sm80_find_split(int64_t width);
+/* The smallest compiled size that holds `width` columns, with the larger of its two sets of tiles
+ * that fits `shared` bytes of shared memory a block, the small set only with `small` (devices
+ * before 9.0: it is compiled for no others); NULL where none does. Both backwards take the same
+ * set. */
+const struct fb_sm80_forward_kernels *fb_sm80_find_forward(int64_t width);
+const struct fb_sm80_kernels *fb_sm80_find(int64_t width, size_t shared, int small);
+const struct fb_sm80_split_kernels *fb_sm80_find_split(int64_t width, size_t shared, int small);
 
 /* The largest compiled size. */
 int fb_sm80_widest(void);

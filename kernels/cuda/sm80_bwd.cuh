@@ -388,8 +388,10 @@ __global__ void __launch_bounds__(C::THREADS, C::CTAS)
 {
 #if __CUDA_ARCH__ >= 800
     extern __shared__ __align__(1024) char shared[];
-    sm80_barriers_init<C>(shared_address(shared));
-    sm80_key_major_role<C>(p, shared, sm80_ticket<C>(p, shared));
+    if constexpr (C::COMPILED) {
+        sm80_barriers_init<C>(shared_address(shared));
+        sm80_key_major_role<C>(p, shared, sm80_ticket<C>(p, shared));
+    }
 #endif
 }
 

@@ -15,7 +15,13 @@
  *     192   64 x 64    16+16   48+48   48    48    96 (48)   16    161 (112.5)
  *     256   64 x 64    16+16   64+64   32    64   128 (64)   16    209 (144.5)
  *
- * An A100 has 163 KiB a block, an H100 227.
+ * An A100 has 163 KiB a block, an H100 227. Devices with 99 KiB (8.6, 8.9) take small tiles:
+ *
+ *     64    64 x 64    32+32   32+32   32    16    32 (16)   16     65 (48.5)
+ *     96    64 x 64    32+32   48+48   48    24    48 (24)   16     89 (64.5)
+ *     128   64 x 64    32+32   64+64   64    32    64 (32)   16    113 (80.5)
+ *     192   32 x 64     8+8    48+48   24    48    48 (24)    8    105 (80.5)
+ *     256   32 x 32     8+8    64+64   32    32    64 (32)    4    101 (68.5)
  */
 #ifndef FB_KERNELS_CUDA_SM80_CONFIG_CUH
 #define FB_KERNELS_CUDA_SM80_CONFIG_CUH
@@ -24,46 +30,85 @@
 
 namespace fb {
 
-template <int DIM>
-struct sm80_tiles; /* M, N and the three layouts */
+template <int DIM, bool SMALL>
+struct sm80_tiles; /* M, N, warps, CTAs an SM and the three layouts */
 
 template <>
-struct sm80_tiles<32> {
+struct sm80_tiles<32, false> {
     static constexpr int M = 128, N = 128, WARPS = 8, CTAS = 1;
     static constexpr int S_M = 4, S_N = 2, KV_N = 4, KV_D = 2, Q_M = 4, Q_D = 2;
 };
 template <>
-struct sm80_tiles<64> {
+struct sm80_tiles<64, false> {
     static constexpr int M = 128, N = 128, WARPS = 8, CTAS = 1;
     static constexpr int S_M = 4, S_N = 2, KV_N = 4, KV_D = 2, Q_M = 4, Q_D = 2;
 };
 template <>
-struct sm80_tiles<96> {
+struct sm80_tiles<96, false> {
     static constexpr int M = 64, N = 128, WARPS = 8, CTAS = 1;
     static constexpr int S_M = 2, S_N = 4, KV_N = 4, KV_D = 2, Q_M = 4, Q_D = 2;
 };
 template <>
-struct sm80_tiles<128> {
+struct sm80_tiles<128, false> {
     static constexpr int M = 64, N = 128, WARPS = 8, CTAS = 1;
     static constexpr int S_M = 2, S_N = 4, KV_N = 4, KV_D = 2, Q_M = 2, Q_D = 4;
 };
 template <>
-struct sm80_tiles<192> {
+struct sm80_tiles<192, false> {
     static constexpr int M = 64, N = 64, WARPS = 8, CTAS = 1;
     static constexpr int S_M = 4, S_N = 2, KV_N = 2, KV_D = 4, Q_M = 2, Q_D = 4;
 };
 template <>
-struct sm80_tiles<256> {
+struct sm80_tiles<256, false> {
     static constexpr int M = 64, N = 64, WARPS = 8, CTAS = 1;
     static constexpr int S_M = 4, S_N = 2, KV_N = 2, KV_D = 4, Q_M = 2, Q_D = 4;
 };
 
+template <>
+struct sm80_tiles<32, true> {
+    static constexpr int M = 64, N = 64, WARPS = 4, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 2, KV_N = 2, KV_D = 2, Q_M = 4, Q_D = 1;
+};
+template <>
+struct sm80_tiles<64, true> {
+    static constexpr int M = 64, N = 64, WARPS = 4, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 2, KV_N = 2, KV_D = 2, Q_M = 2, Q_D = 2;
+};
+template <>
+struct sm80_tiles<96, true> {
+    static constexpr int M = 64, N = 64, WARPS = 4, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 2, KV_N = 2, KV_D = 2, Q_M = 2, Q_D = 2;
+};
+template <>
+struct sm80_tiles<128, true> {
+    static constexpr int M = 64, N = 64, WARPS = 4, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 2, KV_N = 2, KV_D = 2, Q_M = 2, Q_D = 2;
+};
+template <>
+struct sm80_tiles<192, true> {
+    static constexpr int M = 32, N = 64, WARPS = 8, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 4, KV_N = 2, KV_D = 4, Q_M = 2, Q_D = 4;
+};
+template <>
+struct sm80_tiles<256, true> {
+    static constexpr int M = 32, N = 32, WARPS = 4, CTAS = 1;
+    static constexpr int S_M = 2, S_N = 2, KV_N = 2, KV_D = 2, Q_M = 2, Q_D = 2;
+};
+
+/* Small tiles are compiled for devices before 9.0 alone: of later ones only such as
+ * run from PTX have so little shared memory, and the host refuses those. */
+#if __CUDA_ARCH__ >= 900
+constexpr bool sm80_small_compiled = false;
+#else
+constexpr bool sm80_small_compiled = true;
+#endif
+
 /* TYPE: the 16-bit type; DIM: columns, padded; GENERAL: the kernel that knows everything;
- * WITH_DQ: dQ too, or dK and dV alone. */
-template <class TYPE, int DIM, bool GENERAL_, bool WITH_DQ_>
-struct sm80_config : sm80_tiles<DIM> {
+ * WITH_DQ: dQ too, or dK and dV alone; SMALL: for devices with 99 KiB a block. */
+template <class TYPE, int DIM, bool GENERAL_, bool WITH_DQ_, bool SMALL_ = false>
+struct sm80_config : sm80_tiles<DIM, SMALL_> {
     using T = TYPE;
-    using tiles = sm80_tiles<DIM>;
+    using tiles = sm80_tiles<DIM, SMALL_>;
     using tiles::KV_D;
     using tiles::KV_N;
     using tiles::M;
@@ -74,7 +119,8 @@ struct sm80_config : sm80_tiles<DIM> {
     using tiles::S_N;
     using tiles::WARPS;
     static constexpr int D = DIM, THREADS = 32 * WARPS;
-    static constexpr bool GENERAL = GENERAL_, WITH_DQ = WITH_DQ_;
+    static constexpr bool GENERAL = GENERAL_, WITH_DQ = WITH_DQ_, SMALL = SMALL_;
+    static constexpr bool COMPILED = !SMALL || sm80_small_compiled;
     static_assert(S_M * S_N == WARPS && KV_N * KV_D == WARPS && Q_M * Q_D == WARPS, "all warps");
 
     /* A warp's accumulators: blocks of 16 rows, blocks of 8 columns. */

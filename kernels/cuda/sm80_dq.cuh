@@ -14,6 +14,12 @@
  *     128  128 x 64       16 x 64         64    64     64         64           128
  *     192   64 x 64       16 x 32         96    32     48         96           144
  *     256   64 x 64       16 x 32        128    32     64        128           192
+ *   small tiles, one stage (two at D = 64, 96):
+ *     64    64 x 64       16 x 64         32    64     16         16            48
+ *     96    64 x 64       16 x 64         48    64     24         24            72
+ *     128   64 x 64       16 x 64         64    64     32         32            64
+ *     192   64 x 64       16 x 32         96    32     48         48            96
+ *     256   64 x 32       16 x 32        128    32     64         32            96
  *
  * The split form runs this role beside the key-major one (sm80_bwd.cuh without dQ) in one launch:
  * CTAs of the two roles alternate, the longest of each first, so that neither leaves SMs idle at
@@ -27,12 +33,13 @@
 
 namespace fb {
 
-template <class TYPE, int DIM, bool GENERAL_>
+template <class TYPE, int DIM, bool GENERAL_, bool SMALL = false>
 struct sm80_dq_config {
     using T = TYPE;
     static constexpr bool GENERAL = GENERAL_;
-    static constexpr int D = DIM, WARPS = 8, THREADS = 256, N = 64;
-    static constexpr int W_N = D <= 128 ? 1 : 2, W_M = WARPS / W_N, M = 16 * W_M;
+    static constexpr int D = DIM, N = SMALL && D == 256 ? 32 : 64;
+    static constexpr int WARPS = sm80_tiles<DIM, SMALL>::WARPS, THREADS = 32 * WARPS;
+    static constexpr int W_N = D <= 128 || WARPS == 4 ? 1 : 2, W_M = WARPS / W_N, M = 16 * W_M;
     static constexpr int S_NT = N / W_N / 8, Q_NT = D / 8;
     static constexpr int FULL_AT = 0, FREE_AT = 16, Q_AT = 128, Q_BYTES = M * D * 2;
     static constexpr int DO_AT = Q_AT + Q_BYTES, STAGE_AT = DO_AT + Q_BYTES;
@@ -225,16 +232,14 @@ __device__ __forceinline__ void sm80_query_major_role(const fb_sm80_args &p, cha
     sm80_dq_write<C>(p, w, shared, dq);
 }
 
-/* Both roles of the split backward. Of a unit's CTAs, even ones take key tiles and odd ones query
- * tiles while there are both; then come those left over. */
+/* Both roles. Of a unit's CTAs, even ones take key tiles and odd ones query tiles while there are
+ * both; then come those left over. */
 template <class C, class Q>
-__global__ void __launch_bounds__(C::THREADS, 1) sm80_split(const __grid_constant__ fb_sm80_args p)
+__device__ __forceinline__ void sm80_split_role(const fb_sm80_args &p, char *shared)
 {
-#if __CUDA_ARCH__ >= 800
-    extern __shared__ __align__(1024) char shared[];
     const int group = p.heads / p.kv_heads, tiles_m = (p.nq + Q::M - 1) / Q::M;
-    const int keys = (p.nk + C::N - 1) / C::N, queries = tiles_m * group,
-              pairs = min(keys, queries);
+    const int keys = (p.nk + C::N - 1) / C::N, queries = tiles_m * group;
+    const int pairs = min(keys, queries);
     int unit, place;
     sm80_place(p.batch * p.kv_heads, p.section, blockIdx.x, keys + queries, &unit, &place);
     const bool paired = place < 2 * pairs;
@@ -247,6 +252,15 @@ __global__ void __launch_bounds__(C::THREADS, 1) sm80_split(const __grid_constan
         sm80_query_major_role<Q>(p, shared, unit, index % group, tiles_m - 1 - index / group,
                                  (p.nq + C::M - 1) / C::M * C::M);
     }
+}
+
+template <class C, class Q>
+__global__ void __launch_bounds__(C::THREADS, 1) sm80_split(const __grid_constant__ fb_sm80_args p)
+{
+#if __CUDA_ARCH__ >= 800
+    extern __shared__ __align__(1024) char shared[];
+    if constexpr (C::COMPILED)
+        sm80_split_role<C, Q>(p, shared);
 #endif
 }
 
