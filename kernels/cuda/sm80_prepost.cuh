@@ -133,13 +133,13 @@ __device__ __forceinline__ void sm80_post_read(const fb_sm80_args &p, int64_t bl
     for (int c = 0; c < MINE; c++) {
         float(&x)[4] = acc[c / C::Q_NT][c % C::Q_NT];
         if (p.round_dq == FB_SM80_FP32) {
-            const float4 y =
-                sm80_dq_get4((const float *)p.dq_sum + block * (C::M * C::D), warp, lane, c, COUNT);
+            const float4 y = sm80_dq_get4((const float *)p.dq_sum + block * (C::M * C::D), warp,
+                                          lane, part * MINE + c, COUNT);
             x[0] += y.x, x[1] += y.y, x[2] += y.z, x[3] += y.w;
             continue;
         }
-        const uint2 y =
-            *((const uint2 *)p.dq_sum + block * (C::M * C::D / 4) + (warp * COUNT + c) * 32 + lane);
+        const uint2 y = *((const uint2 *)p.dq_sum + block * (C::M * C::D / 4) +
+                          (warp * COUNT + part * MINE + c) * 32 + lane);
         const bool bf16 = p.round_dq == FB_SM80_BF16;
         x[0] += bf16 ? elem<__nv_bfloat16>::lo(y.x) : elem<__half>::lo(y.x);
         x[1] += bf16 ? elem<__nv_bfloat16>::hi(y.x) : elem<__half>::hi(y.x);
