@@ -13,7 +13,7 @@
  *     96    64 x 128   32+32   48+48   24    48    48 (24)   32    129 (104.5)
  *     128   64 x 128   32+32   64+64   32    64    64 (32)   32    161 (128.5)
  *     192   64 x 64    16+16   48+48   48    48    96 (48)   16    161 (112.5)
- *     256   64 x 64    16+16   64+64   32    64   128 (64)   16    209 (144.5)
+ *     256   64 x 64    16+16   64+64   64    64   128 (64)   16    209 (144.5)
  *
  * An A100 has 163 KiB a block, an H100 227. Devices with 99 KiB (8.6, 8.9) take small tiles:
  *
@@ -21,7 +21,7 @@
  *     96    64 x 64    32+32   48+48   48    24    48 (24)   16     89 (64.5)
  *     128   64 x 64    32+32   64+64   64    32    64 (32)   16    113 (80.5)
  *     192   32 x 64     8+8    48+48   24    48    48 (24)    8    105 (80.5)
- *     256   32 x 32     8+8    64+64   32    32    64 (32)    4    101 (68.5)
+ *     256   32 x 32     8+8    64+64   64    32    64 (32)    4    101 (68.5)
  */
 #ifndef FB_KERNELS_CUDA_SM80_CONFIG_CUH
 #define FB_KERNELS_CUDA_SM80_CONFIG_CUH
@@ -126,8 +126,9 @@ struct sm80_config : sm80_tiles<DIM, SMALL_> {
     /* A warp's accumulators: blocks of 16 rows, blocks of 8 columns. */
     static constexpr int S_MT = M / S_M / 16, S_NT = N / S_N / 8;
     static constexpr int KV_MT = N / KV_N / 16, KV_NT = D / KV_D / 8;
-    static constexpr int Q_PARTS =
-        D == 256 ? 2 : 1; /* dQ is made a part of the columns at a time */
+    /* dQ is made this many parts of the columns after each other; 2 at D = 256 spilled 100 bytes
+     * where 1 spills 48. */
+    static constexpr int Q_PARTS = 1;
     static constexpr int Q_MT = M / Q_M / 16, Q_NT = D / Q_D / Q_PARTS / 8;
     static_assert(S_MT * 16 * S_M == M && S_NT * 8 * S_N == N && S_NT % 2 == 0, "S");
     static_assert(KV_MT * 16 * KV_N == N && KV_NT * 8 * KV_D == D && KV_NT % 2 == 0, "dK, dV");
