@@ -50,7 +50,7 @@ static void measure_for_check(const struct check *check, bool costly, struct fb_
     else if (check->options->is_long)
         measure->det_runs = 2;
     else if (check->set.is_default && costly)
-        measure->det_runs = 3;
+        measure->det_runs = 2;
 }
 
 /* Does the case cost seconds a call? */
