@@ -23,7 +23,7 @@ static const char usage[] =
     "                        judged; may be repeated\n"
     "      --golden FILE     every group of a file of exact gradients; the reference is judged\n"
     "                        on it too\n"
-    "      --runs R          backward calls of the determinism test (10; 3 of the default set's\n"
+    "      --runs R          backward calls of the determinism test (10; 2 of the default set's\n"
     "                        long problems; 2 with --long)\n"
     "      --long            the default set and a pairwise covering array of sizes, masks,\n"
     "                        terms, layouts, types and data: half an hour on two cores\n"

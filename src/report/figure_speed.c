@@ -37,11 +37,15 @@ static void tick_of(const struct fb_results *results, const struct fb_record *r,
         snprintf(tick + at, 64 - (size_t)at, " b%lld h%lld", (long long)r->b, (long long)r->h);
 }
 
-/* Orders shapes by length, then keys, batch and heads. */
+/* Orders shapes by length, then keys, batch and heads: by logarithms behind the point, since a
+ * double has no room for all of them as they are. */
 static double order_of(const struct fb_record *r)
 {
-    return (double)r->nq * 1e12 + (double)r->nk * 1e5 + (double)r->b * 1e2 + (double)r->h / 1e3 +
-           (double)r->hk / 1e7;
+    const int64_t minor[] = {r->hk, r->h, r->b, r->nk};
+    double behind = 0;
+    for (size_t i = 0; i < sizeof minor / sizeof *minor; i++)
+        behind = (log2((double)minor[i] + 1) + behind) / 64;
+    return (double)r->nq + behind;
 }
 
 static void add_record(struct fb_figure_data *data, const struct fb_record *r)

@@ -67,7 +67,7 @@ static enum fb_status measure_for_check(const struct check *check, bool costly,
     else if (check->options->is_long)
         measure->det_runs = 2;
     else if (check->set.is_default && costly)
-        measure->det_runs = 3;
+        measure->det_runs = 2;
     return FB_OK;
 }
 

@@ -24,7 +24,7 @@ struct fb_check_options {
     const char *json;     /* report file, or NULL */
     const char *const *plugins;
     size_t plugin_count;
-    int runs; /* of the determinism test; 0: 10, of long problems in the default set 3 */
+    int runs; /* of the determinism test; 0: 10, of long problems in the default set 2 */
     bool is_long; /* the default set and a covering array of the whole grid */
     bool quiet;
     int argc;

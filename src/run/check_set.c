@@ -21,6 +21,8 @@ static const struct problem default_set[] = {
 };
 
 static const struct problem long_set[] = {
+    {"b=2,h=16,n=2048,d=128,dtype=bf16", "randn@1"}, /* the lecture's, without a mask */
+    {"b=1,h=4,n=8192,d=64,dtype=fp16", "randn@1"},
 #include "run/long_set.def"
 };
 

@@ -1,0 +1,298 @@
+# determinism: drawn by `gnuplot determinism.gp`; FORMAT and OUTPUT may be set before with -e.
+# The data come first, then the style and the script that the program ships.
+NAME = 'determinism'
+TITLE = 'Determinism and speed of the backward pass, bf16'
+SUBTITLE = 'NVIDIA H200'
+YLABEL = 'TFLOP/s'
+NP = 4
+NS = 3
+NCOL = 2
+array PANEL[4]
+PANEL[1] = 'full, head size 64, n=1k'
+PANEL[2] = 'causal, head size 64, n=512'
+PANEL[3] = 'full, head size 128, n=1k'
+PANEL[4] = 'causal, head size 128, n=1k'
+array SERIES[3]
+SERIES[1] = 'the same bits in every run'
+SERIES[2] = 'bits differ from run to run'
+SERIES[3] = 'no run differed, but none is ruled out'
+array GROUPS[4]
+GROUPS[1] = 5
+GROUPS[2] = 5
+GROUPS[3] = 5
+GROUPS[4] = 5
+TOP = 506.57756648298886
+LOW = 165.68702300706582
+XTOP = 34
+XLOW = 10
+$TICKS << EOD
+1 "sm90-atomic"
+2 "sm90-ordered"
+3 "sm90-split"
+4 "cudnn"
+5 "cudnn-deterministic"
+
+
+1 "sm90-atomic"
+2 "sm90-ordered"
+3 "sm90-split"
+4 "cudnn"
+5 "cudnn-deterministic"
+
+
+1 "sm90-atomic"
+2 "sm90-ordered"
+3 "sm90-split"
+4 "cudnn"
+5 "cudnn-deterministic"
+
+
+1 "sm90-atomic"
+2 "sm90-ordered"
+3 "sm90-split"
+4 "cudnn"
+5 "cudnn-deterministic"
+
+
+EOD
+$DATA << EOD
+# panel 1, series 1
+2 419.5779081328385 415.2133825674449 420.61336411627025 "sm90-ordered" "4 of 4 equal, D1"
+3 337.43712855077155 334.97904701614374 338.2929650480101 "sm90-split" "4 of 4 equal, D1"
+5 254.4050159566379 251.35582334226135 255.57370485067295 "cudnn-deterministic" "4 of 4 equal, D1"
+
+
+# panel 1, series 2
+1 414.7482819535114 412.1058507883829 416.55035988963556 "sm90-atomic" "1 of 4 equal"
+4 357.6278448725167 352.35843001341226 358.90691879778825 "cudnn" "1 of 4 equal"
+
+
+# panel 1, series 3
+NaN NaN NaN NaN "" "absent"
+
+
+# panel 2, series 1
+2 195.52176174671388 194.405310043335 196.34963859758318 "sm90-ordered" "4 of 4 equal, D1"
+3 177.61325450177165 176.81923746235574 178.3670955657354 "sm90-split" "4 of 4 equal, D1"
+5 172.90330949559447 171.34467389064108 175.00146106880922 "cudnn-deterministic" "4 of 4 equal, D1"
+
+
+# panel 2, series 2
+4 165.68702300706582 163.63068047863143 166.96239935203047 "cudnn" "1 of 4 equal"
+
+
+# panel 2, series 3
+1 192.65076778917665 191.93587897839706 193.60765300545827 "sm90-atomic" "4 of 4 equal, D1"
+
+
+# panel 3, series 1
+2 505.33783744635923 503.4659438244178 506.57756648298886 "sm90-ordered" "4 of 4 equal, D1"
+3 432.86442799579544 431.0139036707864 434.22105179447834 "sm90-split" "4 of 4 equal, D1"
+5 407.82490810645817 402.51231729893226 410.12255090075774 "cudnn-deterministic" "4 of 4 equal, D1"
+
+
+# panel 3, series 2
+1 493.68576787166603 489.64469191855727 495.56552759651765 "sm90-atomic" "1 of 4 equal"
+4 434.8189065671391 428.8791485097377 436.5691524933647 "cudnn" "1 of 4 equal"
+
+
+# panel 3, series 3
+NaN NaN NaN NaN "" "absent"
+
+
+# panel 4, series 1
+2 341.0517214465701 340.5762137276707 342.57359583060816 "sm90-ordered" "4 of 4 equal, D1"
+3 321.8417147383868 320.5458934851667 322.3339675418251 "sm90-split" "4 of 4 equal, D1"
+5 310.34604542969936 305.18211920804254 314.67105369727926 "cudnn-deterministic" "4 of 4 equal, D1"
+
+
+# panel 4, series 2
+1 349.70728657434626 347.4463006809517 350.61995036521904 "sm90-atomic" "1 of 4 equal"
+4 298.90161135893675 295.3370006114529 300.7584651465722 "cudnn" "3 of 4 equal"
+
+
+# panel 4, series 3
+NaN NaN NaN NaN "" "absent"
+
+
+EOD
+array CEILING[NP]
+CEILING[1] = NaN
+CEILING[2] = NaN
+CEILING[3] = NaN
+CEILING[4] = NaN
+
+# SPDX-License-Identifier: BSD-3-Clause
+# determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
+# the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
+
+NROW = (NP + NCOL - 1) / NCOL
+BARS_MOST = 1
+NAME_MOST = 0
+do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
+longer(a, b) = (a > b) ? a : b
+stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
+LEFT = 24 + 7.6 * NAME_MOST
+PANEL_WIDTH = 430
+PANEL_HEIGHT = 30 * BARS_MOST + 10
+ROW = PANEL_HEIGHT + 78
+WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
+WIDTH = (WIDTH < 640) ? 640 : WIDTH
+HEIGHT = 120 + NROW * ROW
+# SPDX-License-Identifier: BSD-3-Clause
+# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
+# (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
+
+# Width of a text in pixels, about.
+wide(text, size) = strlen(text) * size * 0.82
+WIDTH = (WIDTH < wide(TITLE, 12) + 40) ? wide(TITLE, 12) + 40 : WIDTH
+WIDTH = (WIDTH < wide(SUBTITLE, 9) + 40) ? wide(SUBTITLE, 9) + 40 : WIDTH
+
+if (!exists("FORMAT")) FORMAT = "svg"
+if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
+
+# Names are shown as they are: no enhanced text, so that '_' and '^' stay what they are.
+FONT = "DejaVu Sans"
+set encoding utf8
+# A font of that many points; svg counts pixels.
+fs(size) = sprintf("%s,%.3g", FONT, size * ((FORMAT eq "svg") ? 96 / 72.0 : 1))
+if (FORMAT eq "png") {
+    set terminal pngcairo noenhanced font fs(10) fontscale 2 linewidth 2 pointscale 2 \
+        size int(2 * WIDTH), int(2 * HEIGHT)
+} else {
+    if (FORMAT eq "pdf") {
+        set terminal pdfcairo noenhanced font fs(10) fontscale 0.75 size WIDTH / 96.0, HEIGHT / 96.0
+    } else {
+        set terminal svg noenhanced font fs(10) size WIDTH, HEIGHT background "#ffffff"
+    }
+}
+set output OUTPUT
+
+# Okabe and Ito's colours, told apart by all readers, grey first for the baseline.
+array COLOR[8]
+COLOR[1] = 0x999999
+COLOR[2] = 0x56B4E9
+COLOR[3] = 0x0072B2
+COLOR[4] = 0xD55E00
+COLOR[5] = 0x009E73
+COLOR[6] = 0xCC79A7
+COLOR[7] = 0xE69F00
+COLOR[8] = 0xF0E442
+# A variant keeps its colour in every figure, by its idea, as long as no two series share one (the
+# same idea on two backends, accumulators of one variant): then colours go by order.
+idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(n, "atomic") ? 3 : \
+    strstrt(n, "split") ? 4 : strstrt(n, "ordered") ? 5 : strstrt(n, "partials") ? 6 : \
+    strstrt(n, "-ml") ? 7 : 0
+BY_IDEA = 1
+do for [i = 1:NS] { do for [j = i + 1:NS] {
+    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+} }
+slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
+color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+array POINT[8]
+POINT[1] = 4
+POINT[2] = 7
+POINT[3] = 5
+POINT[4] = 9
+POINT[5] = 13
+POINT[6] = 11
+POINT[7] = 6
+POINT[8] = 3
+point(s) = POINT[(int(s) - 1) % 8 + 1]
+INK = "#303030"
+FAINT = "#909090"
+ALARM = 0xB00020
+
+# From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
+from_left(x) = real(x) / WIDTH
+from_top(y) = 1 - real(y) / HEIGHT
+
+# Rows that a key of all series needs across the figure.
+KEY_WIDTH = 0
+do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
+KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
+KEY_TOP = (SUBTITLE eq "") ? 34 : 50
+HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
+
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
+TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
+    "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
+
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set style fill solid border lc rgb INK
+set errorbars small
+unset key
+PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
+
+XMOST = TOP * 1.62
+SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
+low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
+cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
+high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
+caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
+array SHADE[3]
+SHADE[1] = COLOR[3]
+SHADE[2] = COLOR[7]
+SHADE[3] = COLOR[2]
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+NOTE = "D1: the same bits in every run with the same inputs on this machine" . \
+    (ANY_CUT ? "      " . NOTE_CUT : "")
+
+set multiplot
+eval TITLES
+set lmargin at screen from_left(10)
+set rmargin at screen from_left(WIDTH - 10)
+set tmargin at screen from_top(KEY_TOP)
+set bmargin at screen from_top(HEAD - 4)
+set key center center horizontal Left reverse maxrows 1 samplen 1.2 textcolor rgb INK
+unset border
+unset tics
+unset grid
+set xrange [0:1]
+set yrange [0:1]
+plot for [s = 1:NS] -1 with boxes lc rgb SHADE[s] title SERIES[s]
+unset label
+unset key
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set ytics scale 0
+set grid xtics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set xrange [0:XMOST]
+
+do for [p = 1:NP] {
+    column_of = (p - 1) % NCOL
+    row_of = (p - 1) / NCOL
+    x0 = LEFT + column_of * (LEFT + PANEL_WIDTH + 20)
+    y0 = HEAD + 32 + row_of * ROW
+    set lmargin at screen from_left(x0)
+    set rmargin at screen from_left(x0 + PANEL_WIDTH)
+    set tmargin at screen from_top(y0)
+    set bmargin at screen from_top(y0 + 30 * GROUPS[p] + 10)
+    set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
+    set xlabel (p > NP - NCOL ? YLABEL : "") offset 0, 0.4 textcolor rgb INK
+    set yrange [-GROUPS[p] - 0.6:-0.4]
+    plot $TICKS index (p - 1) using (-1):(-$1):ytic(2) with points notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using ($2 / 2):(-$1):(0):2:(-$1 - 0.36):(-$1 + 0.36) \
+             with boxxyerror lc rgb SHADE[s] notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using 2:(-$1):(low(0)):(high(0)) with xerrorbars pt -1 lc rgb INK notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (high(0)):(-$1):(caption(0)) \
+             with labels left offset 0.8, 0 font fs(8.5) textcolor rgb INK notitle
+}
+unset multiplot
+set output

@@ -1,0 +1,195 @@
+# memory: drawn by `gnuplot memory.gp`; FORMAT and OUTPUT may be set before with -e.
+# The data come first, then the style and the script that the program ships.
+NAME = 'memory'
+TITLE = 'Memory beyond inputs and outputs, per head, bf16, head size 128, full'
+SUBTITLE = ''
+YLABEL = 'saved + workspace'
+NP = 1
+NS = 6
+NCOL = 1
+array PANEL[1]
+PANEL[1] = ''
+array SERIES[6]
+SERIES[1] = 'sm90-atomic'
+SERIES[2] = 'sm90-ordered'
+SERIES[3] = 'sm90-split'
+SERIES[4] = 'cudnn'
+SERIES[5] = 'cudnn-deterministic'
+SERIES[6] = 'o + lse + delta'
+array GROUPS[1]
+GROUPS[1] = 2
+TOP = 2101249
+LOW = 4480
+XTOP = 1024
+XLOW = 512
+$TICKS << EOD
+512 "512"
+1024 "1k"
+
+
+EOD
+$DATA << EOD
+# panel 1, series 1
+512 266240 NaN NaN "512" "ok"
+1024 540800 NaN NaN "1k" "ok"
+
+
+# panel 1, series 2
+512 266304 NaN NaN "512" "ok"
+1024 540904 NaN NaN "1k" "ok"
+
+
+# panel 1, series 3
+512 4480 NaN NaN "512" "ok"
+1024 8320 NaN NaN "1k" "ok"
+
+
+# panel 1, series 4
+512 264192.5 NaN NaN "512" "ok"
+1024 528385 NaN NaN "1k" "ok"
+
+
+# panel 1, series 5
+512 526336.5 NaN NaN "512" "ok"
+1024 2101249 NaN NaN "1k" "ok"
+
+
+# panel 1, series 6
+512 135168 NaN NaN "512" "ok"
+1024 270336 NaN NaN "1k" "ok"
+
+
+EOD
+array CEILING[NP]
+CEILING[1] = NaN
+
+# SPDX-License-Identifier: BSD-3-Clause
+# memory.gp: bytes beyond inputs and outputs against sequence length, on log axes: a materialised
+# variant climbs with slope 2, the others with slope 1. The last series is the measure: o, lse and
+# delta. No bytes at all are drawn hollow at the bottom. Lines drawn first are wider, so that those
+# which lie on each other stay visible.
+
+WIDTH = 820
+HEIGHT = 550
+# SPDX-License-Identifier: BSD-3-Clause
+# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
+# (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
+
+# Width of a text in pixels, about.
+wide(text, size) = strlen(text) * size * 0.82
+WIDTH = (WIDTH < wide(TITLE, 12) + 40) ? wide(TITLE, 12) + 40 : WIDTH
+WIDTH = (WIDTH < wide(SUBTITLE, 9) + 40) ? wide(SUBTITLE, 9) + 40 : WIDTH
+
+if (!exists("FORMAT")) FORMAT = "svg"
+if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
+
+# Names are shown as they are: no enhanced text, so that '_' and '^' stay what they are.
+FONT = "DejaVu Sans"
+set encoding utf8
+# A font of that many points; svg counts pixels.
+fs(size) = sprintf("%s,%.3g", FONT, size * ((FORMAT eq "svg") ? 96 / 72.0 : 1))
+if (FORMAT eq "png") {
+    set terminal pngcairo noenhanced font fs(10) fontscale 2 linewidth 2 pointscale 2 \
+        size int(2 * WIDTH), int(2 * HEIGHT)
+} else {
+    if (FORMAT eq "pdf") {
+        set terminal pdfcairo noenhanced font fs(10) fontscale 0.75 size WIDTH / 96.0, HEIGHT / 96.0
+    } else {
+        set terminal svg noenhanced font fs(10) size WIDTH, HEIGHT background "#ffffff"
+    }
+}
+set output OUTPUT
+
+# Okabe and Ito's colours, told apart by all readers, grey first for the baseline.
+array COLOR[8]
+COLOR[1] = 0x999999
+COLOR[2] = 0x56B4E9
+COLOR[3] = 0x0072B2
+COLOR[4] = 0xD55E00
+COLOR[5] = 0x009E73
+COLOR[6] = 0xCC79A7
+COLOR[7] = 0xE69F00
+COLOR[8] = 0xF0E442
+# A variant keeps its colour in every figure, by its idea, as long as no two series share one (the
+# same idea on two backends, accumulators of one variant): then colours go by order.
+idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(n, "atomic") ? 3 : \
+    strstrt(n, "split") ? 4 : strstrt(n, "ordered") ? 5 : strstrt(n, "partials") ? 6 : \
+    strstrt(n, "-ml") ? 7 : 0
+BY_IDEA = 1
+do for [i = 1:NS] { do for [j = i + 1:NS] {
+    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+} }
+slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
+color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+array POINT[8]
+POINT[1] = 4
+POINT[2] = 7
+POINT[3] = 5
+POINT[4] = 9
+POINT[5] = 13
+POINT[6] = 11
+POINT[7] = 6
+POINT[8] = 3
+point(s) = POINT[(int(s) - 1) % 8 + 1]
+INK = "#303030"
+FAINT = "#909090"
+ALARM = 0xB00020
+
+# From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
+from_left(x) = real(x) / WIDTH
+from_top(y) = 1 - real(y) / HEIGHT
+
+# Rows that a key of all series needs across the figure.
+KEY_WIDTH = 0
+do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
+KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
+KEY_TOP = (SUBTITLE eq "") ? 34 : 50
+HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
+
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
+TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
+    "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
+
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set style fill solid border lc rgb INK
+set errorbars small
+unset key
+
+YLOW = 10 ** floor(log10(LOW) - 0.3)
+YLOW = (YLOW < 1) ? 1 : YLOW
+FLOOR = YLOW * 1.5
+
+set title TITLE font fs(12) offset 0, 0.2 textcolor rgb INK
+set lmargin at screen from_left(104)
+set rmargin at screen from_left(WIDTH - 24)
+set tmargin at screen from_top(44)
+set bmargin at screen from_top(HEIGHT - 70)
+set key left top Left reverse samplen 3 opaque textcolor rgb INK
+set logscale x 2
+set logscale y 10
+set xrange [XLOW / 1.25:XTOP * 1.25]
+set yrange [YLOW:10 ** ceil(log10(TOP) + 0.3)]
+set format y "%.0s %cB"
+set mytics 1
+set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set xlabel "sequence length" textcolor rgb INK
+set label 1 YLABEL at screen from_left(18), screen from_top(HEIGHT / 2) center rotate by 90 \
+    textcolor rgb INK
+
+plot $TICKS using 1:(LOW / 100):xtic(2) with points notitle, \
+     for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? $2 : NaN) \
+         with linespoints lw (1.5 + 3.0 * (NS - s) / NS) ps (0.9 + 0.9 * (NS - s) / NS) \
+         pt point(s) lc rgb color(s) title SERIES[s], \
+     $DATA index (NS - 1) using 1:2 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS], \
+     for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? NaN : FLOOR) \
+         with points ps 1.2 pt 10 lc rgb color(s) notitle
+set output

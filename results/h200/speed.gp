@@ -1,0 +1,341 @@
+# speed: drawn by `gnuplot speed.gp`; FORMAT and OUTPUT may be set before with -e.
+# The data come first, then the style and the script that the program ships.
+NAME = 'speed'
+TITLE = 'Speed of the backward pass, bf16'
+SUBTITLE = 'NVIDIA H200'
+YLABEL = 'TFLOP/s'
+NP = 4
+NS = 5
+NCOL = 2
+array PANEL[4]
+PANEL[1] = 'full, head size 64'
+PANEL[2] = 'causal, head size 64'
+PANEL[3] = 'full, head size 128'
+PANEL[4] = 'causal, head size 128'
+array SERIES[5]
+SERIES[1] = 'sm90-atomic'
+SERIES[2] = 'sm90-ordered'
+SERIES[3] = 'sm90-split'
+SERIES[4] = 'cudnn'
+SERIES[5] = 'cudnn-deterministic'
+array GROUPS[4]
+GROUPS[1] = 2
+GROUPS[2] = 1
+GROUPS[3] = 2
+GROUPS[4] = 2
+TOP = 506.57756648298886
+LOW = 165.68702300706582
+XTOP = 1.0240001024016e+15
+XLOW = 512000051203200
+$TICKS << EOD
+1 "512"
+2 "1k"
+
+
+1 "512"
+
+
+1 "512"
+2 "1k"
+
+
+1 "512"
+2 "1k"
+
+
+EOD
+$DATA << EOD
+# panel 1, series 1
+1 318.1363020185086 316.8314479910494 318.9774410343604 "512" "ok"
+2 414.7482819535114 412.1058507883829 416.55035988963556 "1k" "ok"
+
+
+# panel 1, series 2
+1 319.20500874422316 318.1268564936753 321.1142405080599 "512" "ok"
+2 419.5779081328385 415.2133825674449 420.61336411627025 "1k" "ok"
+
+
+# panel 1, series 3
+1 276.54514097418905 276.23921841521314 276.83746258402147 "512" "ok"
+2 337.43712855077155 334.97904701614374 338.2929650480101 "1k" "ok"
+
+
+# panel 1, series 4
+1 272.92506596260785 270.4639254458823 275.1632057084637 "512" "ok"
+2 357.6278448725167 352.35843001341226 358.90691879778825 "1k" "ok"
+
+
+# panel 1, series 5
+1 223.59373231794183 221.81998054293666 226.09850655138985 "512" "ok"
+2 254.4050159566379 251.35582334226135 255.57370485067295 "1k" "ok"
+
+
+# panel 2, series 1
+1 192.65076778917665 191.93587897839706 193.60765300545827 "512" "ok"
+
+
+# panel 2, series 2
+1 195.52176174671388 194.405310043335 196.34963859758318 "512" "ok"
+
+
+# panel 2, series 3
+1 177.61325450177165 176.81923746235574 178.3670955657354 "512" "ok"
+
+
+# panel 2, series 4
+1 165.68702300706582 163.63068047863143 166.96239935203047 "512" "ok"
+
+
+# panel 2, series 5
+1 172.90330949559447 171.34467389064108 175.00146106880922 "512" "ok"
+
+
+# panel 3, series 1
+1 370.2047370316919 369.5167669173912 371.5112555618013 "512" "ok"
+2 493.68576787166603 489.64469191855727 495.56552759651765 "1k" "ok"
+
+
+# panel 3, series 2
+1 377.46671636825675 376.67222313126393 378.95879638924214 "512" "ok"
+2 505.33783744635923 503.4659438244178 506.57756648298886 "1k" "ok"
+
+
+# panel 3, series 3
+1 337.08225840925365 335.8171820214736 337.9309644763323 "512" "ok"
+2 432.86442799579544 431.0139036707864 434.22105179447834 "1k" "ok"
+
+
+# panel 3, series 4
+1 317.3089664757584 313.81276971413143 322.7745474316727 "512" "ok"
+2 434.8189065671391 428.8791485097377 436.5691524933647 "1k" "ok"
+
+
+# panel 3, series 5
+1 323.4746541354342 320.76891864380434 325.98877589379515 "512" "ok"
+2 407.82490810645817 402.51231729893226 410.12255090075774 "1k" "ok"
+
+
+# panel 4, series 1
+1 221.0930949033672 219.8101856404864 222.13391485238986 "512" "ok"
+2 349.70728657434626 347.4463006809517 350.61995036521904 "1k" "ok"
+
+
+# panel 4, series 2
+1 232.1420247706675 231.40303600518382 232.94625512506354 "512" "ok"
+2 341.0517214465701 340.5762137276707 342.57359583060816 "1k" "ok"
+
+
+# panel 4, series 3
+1 221.41159911179778 219.6486210951159 222.26240815889133 "512" "ok"
+2 321.8417147383868 320.5458934851667 322.3339675418251 "1k" "ok"
+
+
+# panel 4, series 4
+1 206.45537251410192 205.250107872606 211.23045395126962 "512" "ok"
+2 298.90161135893675 295.3370006114529 300.7584651465722 "1k" "ok"
+
+
+# panel 4, series 5
+1 239.35190997800865 234.57154947278102 240.74448292686452 "512" "ok"
+2 310.34604542969936 305.18211920804254 314.67105369727926 "1k" "ok"
+
+
+EOD
+array CEILING[NP]
+CEILING[1] = 774.2690490986043
+CEILING[2] = 776.0002420416301
+CEILING[3] = 761.7553641465616
+CEILING[4] = 766.2230182166287
+
+# SPDX-License-Identifier: BSD-3-Clause
+# speed.gp: grouped bars as the FlashAttention papers draw them. A panel a mask and head size, a
+# group a sequence length, a bar a variant; whiskers are the 95 % interval of the median. One that
+# reaches a quarter above its bar is cut off there, which an arrow tells.
+
+GROUPS_MOST = 1
+do for [p = 1:NP] { GROUPS_MOST = (GROUPS[p] > GROUPS_MOST) ? GROUPS[p] : GROUPS_MOST }
+NROW = (NP + NCOL - 1) / NCOL
+BAR = (NS > 5) ? 14 : 17
+PANEL_WIDTH = BAR * (NS + 1) * GROUPS_MOST
+PANEL_WIDTH = (PANEL_WIDTH < 300) ? 300 : (PANEL_WIDTH > 800) ? 800 : PANEL_WIDTH
+PANEL_HEIGHT = 230
+LEFT = 74
+GAP = 26
+WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
+WIDTH = (WIDTH < 640) ? 640 : WIDTH
+HEIGHT = 60 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 22
+# SPDX-License-Identifier: BSD-3-Clause
+# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
+# (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
+
+# Width of a text in pixels, about.
+wide(text, size) = strlen(text) * size * 0.82
+WIDTH = (WIDTH < wide(TITLE, 12) + 40) ? wide(TITLE, 12) + 40 : WIDTH
+WIDTH = (WIDTH < wide(SUBTITLE, 9) + 40) ? wide(SUBTITLE, 9) + 40 : WIDTH
+
+if (!exists("FORMAT")) FORMAT = "svg"
+if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
+
+# Names are shown as they are: no enhanced text, so that '_' and '^' stay what they are.
+FONT = "DejaVu Sans"
+set encoding utf8
+# A font of that many points; svg counts pixels.
+fs(size) = sprintf("%s,%.3g", FONT, size * ((FORMAT eq "svg") ? 96 / 72.0 : 1))
+if (FORMAT eq "png") {
+    set terminal pngcairo noenhanced font fs(10) fontscale 2 linewidth 2 pointscale 2 \
+        size int(2 * WIDTH), int(2 * HEIGHT)
+} else {
+    if (FORMAT eq "pdf") {
+        set terminal pdfcairo noenhanced font fs(10) fontscale 0.75 size WIDTH / 96.0, HEIGHT / 96.0
+    } else {
+        set terminal svg noenhanced font fs(10) size WIDTH, HEIGHT background "#ffffff"
+    }
+}
+set output OUTPUT
+
+# Okabe and Ito's colours, told apart by all readers, grey first for the baseline.
+array COLOR[8]
+COLOR[1] = 0x999999
+COLOR[2] = 0x56B4E9
+COLOR[3] = 0x0072B2
+COLOR[4] = 0xD55E00
+COLOR[5] = 0x009E73
+COLOR[6] = 0xCC79A7
+COLOR[7] = 0xE69F00
+COLOR[8] = 0xF0E442
+# A variant keeps its colour in every figure, by its idea, as long as no two series share one (the
+# same idea on two backends, accumulators of one variant): then colours go by order.
+idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(n, "atomic") ? 3 : \
+    strstrt(n, "split") ? 4 : strstrt(n, "ordered") ? 5 : strstrt(n, "partials") ? 6 : \
+    strstrt(n, "-ml") ? 7 : 0
+BY_IDEA = 1
+do for [i = 1:NS] { do for [j = i + 1:NS] {
+    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+} }
+slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
+color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+array POINT[8]
+POINT[1] = 4
+POINT[2] = 7
+POINT[3] = 5
+POINT[4] = 9
+POINT[5] = 13
+POINT[6] = 11
+POINT[7] = 6
+POINT[8] = 3
+point(s) = POINT[(int(s) - 1) % 8 + 1]
+INK = "#303030"
+FAINT = "#909090"
+ALARM = 0xB00020
+
+# From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
+from_left(x) = real(x) / WIDTH
+from_top(y) = 1 - real(y) / HEIGHT
+
+# Rows that a key of all series needs across the figure.
+KEY_WIDTH = 0
+do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
+KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
+KEY_TOP = (SUBTITLE eq "") ? 34 : 50
+HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
+
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
+TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
+    "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
+
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set style fill solid border lc rgb INK
+set errorbars small
+unset key
+PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
+
+# A ceiling far above all bars would flatten them: left out.
+drawn(p) = (CEILING[p] == CEILING[p] && CEILING[p] < 3 * TOP)
+YTOP = TOP * 1.30
+has_ceiling = 0
+do for [p = 1:NP] {
+    has_ceiling = has_ceiling || drawn(p)
+    YTOP = (drawn(p) && CEILING[p] * 1.08 > YTOP) ? CEILING[p] * 1.08 : YTOP
+}
+SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
+
+bw = 0.84 / NS
+bw_most = 64.0 * GROUPS_MOST / PANEL_WIDTH
+bw = (bw > bw_most) ? bw_most : bw
+place(x, s) = x + (s - 1 - (NS - 1) / 2.0) * bw
+low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
+cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
+high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
+caption(dummy) = sprintf(SHOWN, column(2)) . (cut(0) ? " →" : "")
+missing(dummy) = strcol(6) ne "ok" && strcol(6) ne "absent"
+roomy = PANEL_WIDTH / real(GROUPS_MOST * NS) > 9.5
+
+set multiplot
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+NOTE = ANY_CUT ? NOTE_CUT : ""
+
+# Title and key, in a plot of their own across the figure.
+eval TITLES
+set lmargin at screen from_left(10)
+set rmargin at screen from_left(WIDTH - 10)
+set tmargin at screen from_top(KEY_TOP)
+set bmargin at screen from_top(HEAD - 4)
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen 1.2 textcolor rgb INK
+unset border
+unset tics
+unset grid
+set xrange [0:1]
+set yrange [0:1]
+plot for [s = 1:NS] -1 with boxes lc rgb color(s) title SERIES[s], \
+     (has_ceiling ? -1 : NaN) with lines dt 2 lc rgb FAINT title (has_ceiling ? "GEMM" : "")
+unset label
+unset key
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set xtics scale 0
+set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
+set yrange [0:YTOP]
+
+do for [p = 1:NP] {
+    column_of = (p - 1) % NCOL
+    row_of = (p - 1) / NCOL
+    x0 = LEFT + column_of * (PANEL_WIDTH + GAP)
+    y0 = HEAD + 34 + row_of * (PANEL_HEIGHT + 72)
+    set lmargin at screen from_left(x0)
+    set rmargin at screen from_left(x0 + PANEL_WIDTH)
+    set tmargin at screen from_top(y0)
+    set bmargin at screen from_top(y0 + PANEL_HEIGHT)
+    set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
+    set format y (column_of == 0 ? "%g" : "")
+    set label 2 (column_of == 0 ? YLABEL : "") at screen from_left(16), \
+        screen from_top(y0 + PANEL_HEIGHT / 2) center rotate by 90 textcolor rgb INK
+    set xlabel (p > NP - NCOL ? "sequence length" : "") offset 0, 0.4 textcolor rgb INK
+    set xrange [0.5:GROUPS[p] + 0.5]
+    plot $TICKS index (p - 1) using 1:(-1):xtic(2) with points notitle, \
+         (drawn(p) ? CEILING[p] : NaN) with lines dt 2 lc rgb FAINT notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (place($1, s)):2:(low(0)):(high(0)):(bw * 0.94) \
+             with boxerrorbars lc rgb color(s) notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (place($1, s)):(roomy ? high(0) : NaN):(caption(0)) \
+             with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb INK \
+             notitle, \
+         for [s = 1:NS] $DATA index ((p - 1) * NS + s - 1) \
+             using (missing(0) ? place($1, s) : NaN):(0):6 \
+             with labels rotate by 90 left offset 0, 0.3 font fs(7.5) textcolor rgb ALARM \
+             notitle
+}
+unset multiplot
+set output
