@@ -57,7 +57,8 @@ static void test_settings(void)
 {
     static const char *const settings[] = {"n=64", "max_samples=9", "variant=cpu-two"};
     struct fb_experiment e;
-    enum fb_status status = read_text(&e, "[grid]\nvariant = cpu-one\nd = 8\nn = 16 32\n", settings, 3);
+    enum fb_status status =
+        read_text(&e, "[grid]\nvariant = cpu-one\nd = 8\nn = 16 32\n", settings, 3);
     tap_ok(status == FB_OK && e.case_count == 1 && !strcmp(e.cases[0].variant, "cpu-two") &&
                strstr(e.cases[0].problem, "nq=64") && e.measure.max_samples == 9,
            "--set replaces: %s", fb_status_message());

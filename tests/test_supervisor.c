@@ -165,9 +165,9 @@ VARIANT(bad_lazy, "bad-lazy", one_forward, lazy);
 VARIANT(bad_heap, "bad-heap", one_forward, tear_heap);
 VARIANT(good_last, "good-last", one_forward, one_backward);
 
-static const struct fb_variant *const table[] = {&good,       &bad_crash, &bad_hang,  &bad_exit,
-                                                 &bad_device, &bad_guard, &bad_input, &bad_forget,
-                                                 &bad_drift,  &bad_lazy,   &bad_heap,  &good_last, NULL};
+static const struct fb_variant *const table[] = {
+    &good,       &bad_crash, &bad_hang, &bad_exit, &bad_device, &bad_guard, &bad_input,
+    &bad_forget, &bad_drift, &bad_lazy, &bad_heap, &good_last,  NULL};
 const struct fb_variant *const *const fb_registry_tables[] = {table, NULL};
 
 enum { VARIANTS = 12 };

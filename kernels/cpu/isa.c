@@ -45,7 +45,8 @@ static const struct fb_cpu_ops *level_v3(void)
 static const struct fb_cpu_ops *level_v4(void)
 {
 #ifdef HAVE_ISA_V4
-    if (level_v3() && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") && HAS("avx512vl"))
+    if (level_v3() && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") &&
+        HAS("avx512vl"))
         return &fb_cpu_ops_v4;
 #endif
     return NULL;

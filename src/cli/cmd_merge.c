@@ -33,8 +33,10 @@ static enum fb_status check_out(const char *out)
         return fb_fail(FB_NO_MEMORY, "no memory for a file name");
     bool owned = !access(journal, F_OK);
     free(journal);
-    return owned ? fb_fail(FB_USAGE, "merge: %s belongs to a run (it has a journal); choose another "
-                                     "OUT", out)
+    return owned ? fb_fail(FB_USAGE,
+                           "merge: %s belongs to a run (it has a journal); choose another "
+                           "OUT",
+                           out)
                  : FB_OK;
 }
 

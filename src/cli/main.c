@@ -56,7 +56,8 @@ static void print_help(void)
 
 static void print_version(void)
 {
-    puts(PACKAGE_NAME " (" PACKAGE_TARNAME ") " PACKAGE_VERSION "\n"
+    puts(PACKAGE_NAME
+         " (" PACKAGE_TARNAME ") " PACKAGE_VERSION "\n"
          "Copyright (c) 2026 the Flashback authors\n"
          "Licence BSD-3-Clause: free to change and redistribute; there is NO WARRANTY.");
 }
@@ -91,8 +92,9 @@ enum fb_status fb_cli_bad_option(int result, char **argv)
 {
     char letter[3] = {'-', (char)optopt, '\0'};
     const char *option = optopt && optopt < 256 ? letter : argv[optind - 1];
-    return fb_fail(FB_USAGE, result == ':' ? "%s: option %s needs a value; see 'flashback %s --help'"
-                                           : "%s: unknown option %s; see 'flashback %s --help'",
+    return fb_fail(FB_USAGE,
+                   result == ':' ? "%s: option %s needs a value; see 'flashback %s --help'"
+                                 : "%s: unknown option %s; see 'flashback %s --help'",
                    argv[0], option, argv[0]);
 }
 
@@ -114,7 +116,8 @@ static int run_command(const struct command *command, int argc, char **argv)
 }
 
 /* A file opened while one of the three is closed would take its number, and what is printed would
- * go into it. A closed stdout stays one that cannot be written: results may not vanish unnoticed. */
+ * go into it. A closed stdout stays one that cannot be written: results may not vanish unnoticed.
+ */
 static bool open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -185,8 +185,8 @@ static enum fb_status check_layout(const struct fb_problem *p)
 enum fb_status fb_problem_finish(struct fb_problem *problem)
 {
     FB_TRY(derive(problem));
-    if (problem->b < 0 || problem->nq < 0 || problem->nk < 0 || problem->h < 1 ||
-        problem->hk < 1 || problem->d < 1 || problem->d > 256 || problem->dv < 1 ||
+    if (problem->b < 0 || problem->nq < 0 || problem->nk < 0 || problem->h < 1 || problem->hk < 1 ||
+        problem->d < 1 || problem->d > 256 || problem->dv < 1 ||
         problem->dv > 256) /* sizes that did not come as text */
         return fb_fail(FB_USAGE, "a size is out of range: b, nq, nk >= 0, h, hk >= 1, d and dv "
                                  "1..256");
@@ -266,8 +266,8 @@ static int64_t sum_of_edge(int64_t rows, int64_t offset, int64_t limit)
     return (top - rise) * (2 * offset + rise + top - 1) / 2 + (rows - top) * limit;
 }
 
-/* Without a loop over the rows, since a problem may be far too large to run and still be asked. Both
- * edges of what query i sees move with i: keys below i + end, and from i + first on. */
+/* Without a loop over the rows, since a problem may be far too large to run and still be asked.
+ * Both edges of what query i sees move with i: keys below i + end, and from i + first on. */
 static int64_t pairs_of_sequence(const struct fb_problem *p, int64_t nq, int64_t nk)
 {
     const int64_t level = nk - nq; /* key i + level stands level with query i, bottom-right */

@@ -64,8 +64,8 @@ enum fb_status fb_registry_check(void)
             return fb_fail(FB_USAGE, "two variants are named '%s': rename one in its descriptor",
                            v->name);
         if (!v->backend || !fb_registry_is_backend(v->backend))
-            return fb_fail(FB_USAGE, "variant '%s': its backend is not one of " FB_REGISTRY_BACKENDS,
-                           v->name);
+            return fb_fail(
+                FB_USAGE, "variant '%s': its backend is not one of " FB_REGISTRY_BACKENDS, v->name);
     }
     return FB_OK;
 }

@@ -23,7 +23,8 @@ static void keep_one_line(void)
             *c = '?';
 }
 
-enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, const char *format, ...)
+enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, const char *format,
+                          ...)
 {
     if (!message[0]) {
         va_list arguments;
@@ -54,8 +55,8 @@ const char *fb_status_trail(void)
 
 const char *fb_status_name(enum fb_status status)
 {
-    static const char *const names[] = {"ok",     "refused", "usage",   "no memory", "device",
-                                        "io",     "locked",  "corrupt", "internal"};
+    static const char *const names[] = {"ok", "refused", "usage",   "no memory", "device",
+                                        "io", "locked",  "corrupt", "internal"};
     return (size_t)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }
 

@@ -11,8 +11,8 @@
 #include "flashback.h"
 
 /* Records the message (the first of a failure wins until fb_status_clear) and returns status. */
-enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, const char *format,
+                          ...) __attribute__((format(printf, 4, 5)));
 #define fb_fail(status, ...) fb_fail_at(__FILE__, __LINE__, status, __VA_ARGS__)
 
 /* Adds a breadcrumb to the failure under way and returns status. */

@@ -22,8 +22,8 @@ struct fb_figure_data {
     char subtitle[160]; /* the machine, where it matters */
     char y_label[96];
     double ceilings[FB_MOST_PANELS]; /* GEMM rate of each panel in the unit of y; NaN: none */
-    char reason[FB_REASON]; /* why the figure cannot be drawn; "" if it can */
-    char remark[FB_REASON]; /* what the figure leaves out; "" if nothing */
+    char reason[FB_REASON];          /* why the figure cannot be drawn; "" if it can */
+    char remark[FB_REASON];          /* what the figure leaves out; "" if nothing */
 };
 
 struct fb_figure {

@@ -15,11 +15,11 @@
 
 /* What the positive control of the determinism test showed on the inputs of a group. */
 enum fb_control {
-    FB_CONTROL_UNKNOWN,  /* not asked for yet */
-    FB_CONTROL_VARIED,   /* its bits changed: equal bits mean something here */
-    FB_CONTROL_STILL,    /* no variation observed */
+    FB_CONTROL_UNKNOWN,   /* not asked for yet */
+    FB_CONTROL_VARIED,    /* its bits changed: equal bits mean something here */
+    FB_CONTROL_STILL,     /* no variation observed */
     FB_CONTROL_TOO_SMALL, /* with so few elements and tiles there is none to be expected */
-    FB_CONTROL_NONE      /* no variant of this backend adds in any order */
+    FB_CONTROL_NONE       /* no variant of this backend adds in any order */
 };
 
 /* What the cases of a group share. */

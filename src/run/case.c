@@ -114,7 +114,8 @@ void fb_cases_free(struct fb_case *cases, size_t count)
     free(cases);
 }
 
-/* ---- Sets --------------------------------------------------------------------------------------- */
+/* ---- Sets ---------------------------------------------------------------------------------------
+ */
 
 static int compare_keys(const void *a, const void *b)
 {

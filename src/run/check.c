@@ -147,9 +147,9 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     fb_check_report_end(check.report);
     say_result(&check, signal);
     FB_TRY_OUT(fb_check_report_save(check.report, &check.tally, !signal));
-    *exit_status = signal ? 128 + signal
+    *exit_status = signal                                             ? 128 + signal
                    : check.reference_failures || check.plugins.broken ? 1
-                                              : fb_tally_exit(&check.tally);
+                                                                      : fb_tally_exit(&check.tally);
 out:
     fb_check_report_close(check.report);
     fb_tally_free(&check.tally);

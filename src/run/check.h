@@ -16,7 +16,7 @@ struct fb_check_options {
     const char *const *problems;
     size_t problem_count; /* none of the three: the default set */
     const char *const *variants;
-    size_t variant_count; /* none: all but the traps and null; with plug-ins only theirs */
+    size_t variant_count;        /* none: all but the traps and null; with plug-ins only theirs */
     const char *const *settings; /* KEY=VALUE over the experiment's values */
     size_t setting_count;
     const char *numerics; /* declared numerics of the problems, "" is standard */
@@ -24,7 +24,7 @@ struct fb_check_options {
     const char *json;     /* report file, or NULL */
     const char *const *plugins;
     size_t plugin_count;
-    int runs; /* of the determinism test; 0: 10, of long problems in the default set 2 */
+    int runs;     /* of the determinism test; 0: 10, of long problems in the default set 2 */
     bool is_long; /* the default set and a covering array of the whole grid */
     bool quiet;
     int argc;

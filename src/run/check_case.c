@@ -22,7 +22,8 @@ static bool is_null_variant(const struct fb_bench *bench)
     return !strcmp(bench->variant->name, "null");
 }
 
-/* ---- Calls on poisoned buffers ------------------------------------------------------------------ */
+/* ---- Calls on poisoned buffers ------------------------------------------------------------------
+ */
 
 /* Calls the pass between a seal and a look at guards, inputs and unwritten elements. */
 static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pass,
@@ -55,7 +56,8 @@ enum fb_status fb_check_call(struct fb_bench *bench, enum fb_pass pass,
     return looked_after_call(bench, pass, findings);
 }
 
-/* ---- Judgement ---------------------------------------------------------------------------------- */
+/* ---- Judgement ----------------------------------------------------------------------------------
+ */
 
 static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_metrics *m,
                                    enum fb_verdict declared, enum fb_verdict standard)
@@ -71,8 +73,7 @@ static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_
     to->noise_ratio = m->noise_ratio;
     if (m->worst[0] >= 0)
         FB_TRY(fb_text_set(&to->worst, "[%lld,%lld,%lld,%lld]", (long long)m->worst[0],
-                           (long long)m->worst[1], (long long)m->worst[2],
-                           (long long)m->worst[3]));
+                           (long long)m->worst[1], (long long)m->worst[2], (long long)m->worst[3]));
     FB_TRY(fb_text_set(&to->verdict, "%s", fb_verdict_name(declared)));
     FB_TRY(fb_text_set(&to->verdict_standard, "%s", fb_verdict_name(standard)));
     return fb_text_set(&to->band, "%s", m->band_ratio <= 1 ? "pass" : "fail");
@@ -139,15 +140,16 @@ static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findin
                             bench->record.bn, &outputs, &judgement));
     if (judgement.verdict == FB_VERDICT_FAIL) {
         fb_findings_note(findings,
-             bench->saved_bytes ? "second call: %s"
-                                : "second call, on the reference's o and lse: %s",
-             judgement.reason);
+                         bench->saved_bytes ? "second call: %s"
+                                            : "second call, on the reference's o and lse: %s",
+                         judgement.reason);
         findings->declared = FB_VERDICT_FAIL;
     }
     return FB_OK;
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------- */
+/* ---- Memory -------------------------------------------------------------------------------------
+ */
 
 static void store_plan(struct fb_bench *bench)
 {
@@ -183,13 +185,15 @@ static void store_peak(struct fb_bench *bench, const struct idle *idle)
     bench->record.state_bytes = (int64_t)bench->host.own_peak;
     uint64_t left = idle->device_free ? memory->available(memory) : 0;
     if (idle->device_free)
-        bench->record.peak_bytes = left < idle->device_free ? (int64_t)(idle->device_free - left) : 0;
+        bench->record.peak_bytes =
+            left < idle->device_free ? (int64_t)(idle->device_free - left) : 0;
     else if (resident && fb_process_memory(0, &now) == FB_OK && now.peak >= resident)
         bench->record.peak_bytes = (int64_t)(now.peak - resident);
     fb_status_clear();
 }
 
-/* ---- Stage 1 ------------------------------------------------------------------------------------ */
+/* ---- Stage 1 ------------------------------------------------------------------------------------
+ */
 
 static enum fb_status store_verdicts(struct fb_bench *bench, struct fb_findings *findings)
 {
@@ -232,6 +236,7 @@ enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable)
     FB_TRY(run_check(bench, &findings));
     if (!bench->torn)
         fb_bench_close(bench);
-    *timeable = !bench->torn && (findings.declared != FB_VERDICT_FAIL || bench->shared->measure->time_failed);
+    *timeable = !bench->torn &&
+                (findings.declared != FB_VERDICT_FAIL || bench->shared->measure->time_failed);
     return FB_OK;
 }

@@ -31,7 +31,7 @@ struct fb_check_report {
     struct fb_check_golden *goldens;
     size_t rows, skip_count, golden_count;
     double begun;
-    bool weak; /* equal bits were seen where none could be expected to differ */
+    bool weak;         /* equal bits were seen where none could be expected to differ */
     char problem[256]; /* of the row before */
 };
 

@@ -66,7 +66,8 @@ static bool is_used(const struct fb_check_set *set, const char *variant)
     return false;
 }
 
-/* ---- Variants ----------------------------------------------------------------------------------- */
+/* ---- Variants -----------------------------------------------------------------------------------
+ */
 
 static enum fb_status use_named(struct fb_check_set *set, const struct fb_check_options *o)
 {
@@ -98,7 +99,8 @@ static enum fb_status choose_variants(struct fb_check_set *set, const struct fb_
     return FB_OK;
 }
 
-/* ---- Cases -------------------------------------------------------------------------------------- */
+/* ---- Cases --------------------------------------------------------------------------------------
+ */
 
 static enum fb_status add_experiment(struct fb_check_set *set, const struct fb_check_options *o)
 {
@@ -149,8 +151,8 @@ enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check
     if (o->experiment)
         FB_TRY_OUT(add_experiment(set, o));
     for (size_t i = 0; i < o->problem_count; i++)
-        FB_TRY_OUT(add_problem(set, o->problems[i], o->numerics,
-                               o->recipe ? o->recipe : "randn@1"));
+        FB_TRY_OUT(
+            add_problem(set, o->problems[i], o->numerics, o->recipe ? o->recipe : "randn@1"));
     if (o->golden)
         FB_TRY_OUT(fb_golden_cases(o->golden, set->variants, set->variant_count, &set->cases,
                                    &set->count));

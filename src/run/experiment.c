@@ -21,7 +21,8 @@ struct reader {
     enum fb_status status;
 };
 
-/* ---- [experiment] and sections ---------------------------------------------------------------- */
+/* ---- [experiment] and sections ----------------------------------------------------------------
+ */
 
 /* A later line of the same key continues the text. */
 static enum fb_status add_text(char **text, const char *value)
@@ -67,8 +68,10 @@ static enum fb_status set_key(struct reader *reader, const char *section, const 
     if (!strcmp(section, "measure"))
         return fb_measure_set(&reader->experiment->measure, key, value);
     if (strncmp(section, "grid", 4) || (section[4] && section[4] != ' '))
-        return fb_fail(FB_USAGE, "unknown section [%s]; allowed: experiment, grid, grid NAME, "
-                                 "measure", section);
+        return fb_fail(FB_USAGE,
+                       "unknown section [%s]; allowed: experiment, grid, grid NAME, "
+                       "measure",
+                       section);
     struct fb_grid *grid = find_grid(reader, section);
     if (!grid)
         return fb_fail(FB_NO_MEMORY, "no memory for a grid");
@@ -85,7 +88,8 @@ static int take_line(void *user, const char *section, const char *key, const cha
     return reader->status == FB_OK;
 }
 
-/* ---- Settings from the command line ------------------------------------------------------------ */
+/* ---- Settings from the command line ------------------------------------------------------------
+ */
 
 /* KEY=VALUE replaces a key of [measure], or a list in every grid. */
 static enum fb_status apply_setting(struct reader *reader, const char *setting)
@@ -103,7 +107,8 @@ static enum fb_status apply_setting(struct reader *reader, const char *setting)
     return FB_OK;
 }
 
-/* ---- The file ---------------------------------------------------------------------------------- */
+/* ---- The file ----------------------------------------------------------------------------------
+ */
 
 static enum fb_status read_text(const char *path, char **text)
 {
@@ -140,8 +145,10 @@ static enum fb_status check_lines(const char *path, const char *text)
     for (const char *line = text; *line; number++) {
         size_t length = strcspn(line, "\n");
         if (length > LINE_LIMIT)
-            return fb_fail(FB_USAGE, "%s:%d: line of %zu bytes; at most %d (continue it on an "
-                                     "indented line)", path, number, length, LINE_LIMIT);
+            return fb_fail(FB_USAGE,
+                           "%s:%d: line of %zu bytes; at most %d (continue it on an "
+                           "indented line)",
+                           path, number, length, LINE_LIMIT);
         line += length + (line[length] == '\n');
     }
     return FB_OK;
@@ -178,8 +185,8 @@ static enum fb_status expand_all(struct reader *reader, const char *path)
 static enum fb_status check_measure(const struct fb_measure *m, const char *path)
 {
     if (m->max_samples < m->min_samples)
-        return fb_fail(FB_USAGE, "%s: max_samples=%d is below min_samples=%d", path,
-                       m->max_samples, m->min_samples);
+        return fb_fail(FB_USAGE, "%s: max_samples=%d is below min_samples=%d", path, m->max_samples,
+                       m->min_samples);
     return FB_OK;
 }
 

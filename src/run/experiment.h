@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * experiment.h: an experiment file, a question with the grid of cases that answers it. The format is
- * described in doc/experiments.md. Reading it checks everything, so that a typing error in the last
- * line costs no run.
+ * experiment.h: an experiment file, a question with the grid of cases that answers it. The format
+ * is described in doc/experiments.md. Reading it checks everything, so that a typing error in the
+ * last line costs no run.
  */
 #ifndef FB_RUN_EXPERIMENT_H
 #define FB_RUN_EXPERIMENT_H

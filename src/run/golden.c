@@ -19,7 +19,8 @@ bool fb_golden_is_recipe(const char *recipe)
     return !strncmp(recipe, prefix, sizeof prefix - 1);
 }
 
-/* ---- One group ---------------------------------------------------------------------------------- */
+/* ---- One group ----------------------------------------------------------------------------------
+ */
 
 static enum fb_status find_group(struct fb_golden *file, const char *name, const char *path,
                                  struct fb_golden_case *one)
@@ -79,7 +80,8 @@ enum fb_status fb_golden_copy_inputs(const struct fb_golden_case *one, const str
     return FB_OK;
 }
 
-/* ---- All groups as cases ------------------------------------------------------------------------ */
+/* ---- All groups as cases ------------------------------------------------------------------------
+ */
 
 static enum fb_status add_case(struct fb_case **cases, size_t *count, const char *variant,
                                const char *problem, const char *recipe)
@@ -117,8 +119,10 @@ static enum fb_status add_group(const char *path, struct fb_golden_case *one,
 
 static enum fb_status check_path(const char *path)
 {
-    return strpbrk(path, " \t\n#") ? fb_fail(FB_USAGE, "golden file '%s': its path may hold no space "
-                                                       "and no '#'", path)
+    return strpbrk(path, " \t\n#") ? fb_fail(FB_USAGE,
+                                             "golden file '%s': its path may hold no space "
+                                             "and no '#'",
+                                             path)
                                    : FB_OK;
 }
 
@@ -141,7 +145,8 @@ enum fb_status fb_golden_cases(const char *path, const char *const *variants, si
     return status;
 }
 
-/* ---- The reference itself ------------------------------------------------------------------------ */
+/* ---- The reference itself
+ * ------------------------------------------------------------------------ */
 
 static double largest(const double *values, int64_t count)
 {
@@ -179,9 +184,12 @@ static double case_ratio(const struct fb_golden_case *one, const struct fb_ref_t
     const struct {
         const double *got, *want;
         int64_t count;
-    } pairs[] = {{got->o, one->o, rows * p->dv},         {got->lse, one->lse, rows},
-                 {got->dq, one->dq, rows * p->d},        {got->dk, one->dk, keys * p->d},
-                 {got->dv, one->dv, keys * p->dv},       {got->dsink, one->dsink, p->h},
+    } pairs[] = {{got->o, one->o, rows * p->dv},
+                 {got->lse, one->lse, rows},
+                 {got->dq, one->dq, rows * p->d},
+                 {got->dk, one->dk, keys * p->d},
+                 {got->dv, one->dv, keys * p->dv},
+                 {got->dsink, one->dsink, p->h},
                  {got->dbias, one->dbias, elements(&one->args.bias)}};
     double ratio = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
@@ -207,8 +215,8 @@ static enum fb_status check_group(struct fb_golden_case *one, double *ratio)
 }
 
 enum fb_status fb_golden_check_reference(const char *path,
-                                         void (*report)(void *user, const char *group,
-                                                        double ratio, bool passed),
+                                         void (*report)(void *user, const char *group, double ratio,
+                                                        bool passed),
                                          void *user)
 {
     struct fb_golden *file;

@@ -26,8 +26,8 @@ enum fb_status fb_golden_cases(const char *path, const char *const *variants, si
 /* Judges the reference on every group, in double precision and on the exact inputs. One line a
  * group through `report` (name, largest error over the tolerance, passed). */
 enum fb_status fb_golden_check_reference(const char *path,
-                                         void (*report)(void *user, const char *group,
-                                                        double ratio, bool passed),
+                                         void (*report)(void *user, const char *group, double ratio,
+                                                        bool passed),
                                          void *user);
 
 #endif

@@ -9,10 +9,9 @@
 #include "core/registry.h"
 #include "core/status.h"
 
-static const char *const problem_keys[] = {"b",       "h",       "hk",    "n",     "nq",
-                                           "nk",      "d",       "dv",    "dtype", "mask",
-                                           "window",  "scale",   "softcap", "alibi", "bias",
-                                           "dropout", "qlens",   "klens", "layout", NULL};
+static const char *const problem_keys[] = {
+    "b",      "h",     "hk",      "n",     "nq",   "nk",      "d",     "dv",    "dtype",  "mask",
+    "window", "scale", "softcap", "alibi", "bias", "dropout", "qlens", "klens", "layout", NULL};
 
 #define GRID_KEYS                                                                                  \
     "variant, problem, numerics, recipe, threads, b, h, hk, n, nq, nk, d, dv, dtype, mask, "       \

@@ -28,7 +28,8 @@ struct fb_grid {
 };
 
 /* Adds the words of value (parted by spaces) to the list the key names; problem keys become axes.
- * `replace` empties the list first (a --set). FB_USAGE for an unknown key, naming the known ones. */
+ * `replace` empties the list first (a --set). FB_USAGE for an unknown key, naming the known ones.
+ */
 enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *value, int replace);
 
 #define FB_GRID_LIMIT 100000 /* cases of one grid */

@@ -33,7 +33,8 @@ struct work {
     size_t timeable_count;
 };
 
-/* ---- Setting up --------------------------------------------------------------------------------- */
+/* ---- Setting up ---------------------------------------------------------------------------------
+ */
 
 static enum fb_status stamp(struct fb_record *record)
 {
@@ -107,7 +108,8 @@ static enum fb_status open_judge(struct work *work)
     return fb_judge_open(&work->shared.judge, &work->shared.inputs.args, &options);
 }
 
-/* ---- Working ------------------------------------------------------------------------------------ */
+/* ---- Working ------------------------------------------------------------------------------------
+ */
 
 /* A run that is not asked for errors still checks: nothing is timed that has not passed. */
 static enum fb_status check_bench(struct work *work, struct fb_bench *bench)

@@ -90,18 +90,14 @@ static const struct measure_key {
     const char *off, *on; /* of a word */
 } measure_keys[FB_MEASURE_KEYS] = {
     {"what", KIND_WHAT, 0, 0, NULL, NULL},
-#define COUNT(name, least) {#name, KIND_COUNT, offsetof(struct fb_measure, name), least, NULL, NULL}
-    COUNT(warmup, 0),
-    COUNT(min_samples, 1),
-    COUNT(max_samples, 1),
-    COUNT(det_runs, 2),
-#undef COUNT
-#define REAL(name, least) {#name, KIND_REAL, offsetof(struct fb_measure, name), least, NULL, NULL}
-    REAL(max_seconds, 0),
-    REAL(interval, 0),
-    REAL(rest, -1),
-    REAL(deadline, 0.01),
-#undef REAL
+    {"warmup", KIND_COUNT, offsetof(struct fb_measure, warmup), 0, NULL, NULL},
+    {"min_samples", KIND_COUNT, offsetof(struct fb_measure, min_samples), 1, NULL, NULL},
+    {"max_samples", KIND_COUNT, offsetof(struct fb_measure, max_samples), 1, NULL, NULL},
+    {"det_runs", KIND_COUNT, offsetof(struct fb_measure, det_runs), 2, NULL, NULL},
+    {"max_seconds", KIND_REAL, offsetof(struct fb_measure, max_seconds), 0, NULL, NULL},
+    {"interval", KIND_REAL, offsetof(struct fb_measure, interval), 0, NULL, NULL},
+    {"rest", KIND_REAL, offsetof(struct fb_measure, rest), -1, NULL, NULL},
+    {"deadline", KIND_REAL, offsetof(struct fb_measure, deadline), 0.01, NULL, NULL},
     {"forward", KIND_WORD, offsetof(struct fb_measure, forward), 0, "no", "yes"},
     {"mode", KIND_WORD, offsetof(struct fb_measure, sustained), 0, "burst", "sustained"},
     {"l2", KIND_WORD, offsetof(struct fb_measure, flush), 0, "warm", "flush"},
@@ -130,16 +126,16 @@ enum fb_status fb_measure_set(struct fb_measure *m, const char *key, const char 
     const struct measure_key *k = find_measure_key(key);
     if (!k)
         return refuse_measure_key(key);
-    char *at = (char *)m + k->at;
+    void *at = (char *)m + k->at;
     switch (k->kind) {
     case KIND_WHAT:
         return set_what(m, value);
     case KIND_COUNT:
-        return set_count((int *)at, key, value, (int)k->least);
+        return set_count(at, key, value, (int)k->least);
     case KIND_REAL:
-        return set_real((double *)at, key, value, k->least);
+        return set_real(at, key, value, k->least);
     default:
-        return set_word((bool *)at, key, value, k->off, k->on);
+        return set_word(at, key, value, k->off, k->on);
     }
 }
 
@@ -165,18 +161,21 @@ static void print_what(char text[FB_MEASURE_TEXT], unsigned what)
 void fb_measure_print(const struct fb_measure *m, int index, char text[FB_MEASURE_TEXT])
 {
     const struct measure_key *k = &measure_keys[index];
-    const char *at = (const char *)m + k->at;
+    const void *at = (const char *)m + k->at;
+    const int *count = at;
+    const double *real = at;
+    const bool *flag = at;
     switch (k->kind) {
     case KIND_WHAT:
         print_what(text, m->what);
         break;
     case KIND_COUNT:
-        snprintf(text, FB_MEASURE_TEXT, "%d", *(const int *)at);
+        snprintf(text, FB_MEASURE_TEXT, "%d", *count);
         break;
     case KIND_REAL:
-        snprintf(text, FB_MEASURE_TEXT, "%.17g", *(const double *)at);
+        snprintf(text, FB_MEASURE_TEXT, "%.17g", *real);
         break;
     default:
-        snprintf(text, FB_MEASURE_TEXT, "%s", *(const bool *)at ? k->on : k->off);
+        snprintf(text, FB_MEASURE_TEXT, "%s", *flag ? k->on : k->off);
     }
 }

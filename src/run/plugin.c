@@ -43,8 +43,8 @@ static enum fb_status check_variant(const char *path, int index, const struct fb
         return fb_fail(FB_USAGE, "plug-in '%s': the name '%s' is taken", path, v->name);
     if (!v->backend || !fb_registry_is_backend(v->backend))
         return fb_fail(FB_USAGE,
-                       "plug-in '%s': the backend of '%s' is not one of " FB_REGISTRY_BACKENDS, path,
-                       v->name);
+                       "plug-in '%s': the backend of '%s' is not one of " FB_REGISTRY_BACKENDS,
+                       path, v->name);
     if (!is_line(v->summary))
         return fb_fail(FB_USAGE, "plug-in '%s': '%s' lacks a summary of one line", path, v->name);
     if (!v->why_not || !v->sizes || !v->forward || !v->backward || !v->prepare != !v->release)

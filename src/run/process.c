@@ -139,7 +139,8 @@ out:
     return status;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------- */
+/* ---- Lines -------------------------------------------------------------------------------------
+ */
 
 static enum fb_status make_room(struct fb_process *process)
 {
@@ -178,8 +179,8 @@ enum fb_status fb_process_line(struct fb_process *process, char **line, bool *cl
             return FB_OK;
         }
         FB_TRY(make_room(process));
-        ssize_t got = read(process->records, process->buffer + process->used,
-                           process->room - process->used);
+        ssize_t got =
+            read(process->records, process->buffer + process->used, process->room - process->used);
         if (got > 0) {
             process->used += (size_t)got;
         } else if (got == 0) {
@@ -193,7 +194,8 @@ enum fb_status fb_process_line(struct fb_process *process, char **line, bool *cl
     }
 }
 
-/* ---- The end ----------------------------------------------------------------------------------- */
+/* ---- The end -----------------------------------------------------------------------------------
+ */
 
 static void describe(int wait_status, char *ending, size_t size)
 {
@@ -211,7 +213,8 @@ bool fb_process_alive(const struct fb_process *process)
            !waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
 }
 
-/* An idle worker leaves by itself at the end of its input; a variant's exit handler may not let it. */
+/* An idle worker leaves by itself at the end of its input; a variant's exit handler may not let it.
+ */
 static void await_leave(const struct fb_process *process)
 {
     const struct timespec step = {0, 5000000};

@@ -21,8 +21,8 @@ struct fb_process {
 };
 
 /* Starts a worker with these plug-ins; with `tell` it tells their variants (plugin.h) and leaves,
- * else it takes groups. It dies with the supervisor, even with a killed one, and is in a process group
- * of its own, so that Ctrl-C reaches the supervisor alone. */
+ * else it takes groups. It dies with the supervisor, even with a killed one, and is in a process
+ * group of its own, so that Ctrl-C reaches the supervisor alone. */
 enum fb_status fb_process_start(struct fb_process *process, const char *const *plugins,
                                 size_t plugin_count, bool tell);
 
@@ -33,8 +33,9 @@ enum fb_status fb_process_line(struct fb_process *process, char **line, bool *cl
 /* False once it has ended, also where a child of it still holds the pipe open. */
 bool fb_process_alive(const struct fb_process *process);
 
-/* Ends it (at once with kill_it, else it is given 2 s to leave), waits, and frees all. `ending` (may be NULL) gets how it ended:
- * "killed by signal 11 (Segmentation fault)", "exited with status 3". */
+/* Ends it (at once with kill_it, else it is given 2 s to leave), waits, and frees all. `ending`
+ * (may be NULL) gets how it ended: "killed by signal 11 (Segmentation fault)", "exited with status
+ * 3". */
 void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size);
 
 #endif

@@ -9,8 +9,8 @@
 
 const char *fb_stage_name(enum fb_stage stage)
 {
-    static const char *const names[] = {"idle",    "reference", "prepare",
-                                        "forward", "backward",  "release", "load"};
+    static const char *const names[] = {"idle",     "reference", "prepare", "forward",
+                                        "backward", "release",   "load"};
     return (size_t)stage < sizeof names / sizeof *names ? names[stage] : "unknown";
 }
 
@@ -44,7 +44,8 @@ enum fb_status fb_group_write(FILE *to, const struct fb_case *cases, const size_
     return fflush(to) ? fb_fail(FB_IO, "a worker does not take its orders") : FB_OK;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading -----------------------------------------------------------------------------------
+ */
 
 static enum fb_status malformed(const char *line)
 {

@@ -40,7 +40,8 @@ struct run {
     long long published;
 };
 
-/* ---- Which cases ------------------------------------------------------------------------------- */
+/* ---- Which cases -------------------------------------------------------------------------------
+ */
 
 static bool is_selected(const struct run *run, const struct fb_case *one)
 {
@@ -62,8 +63,10 @@ static enum fb_status check_names(const struct run *run)
         for (size_t c = 0; c < run->experiment.case_count && !found; c++)
             found = !strcmp(run->experiment.cases[c].variant, o->variants[i]);
         if (!found)
-            return fb_fail(FB_USAGE, "variant '%s' is not in the grid of '%s'; add it with --set "
-                                     "variant=...", o->variants[i], o->experiment);
+            return fb_fail(FB_USAGE,
+                           "variant '%s' is not in the grid of '%s'; add it with --set "
+                           "variant=...",
+                           o->variants[i], o->experiment);
     }
     return FB_OK;
 }
@@ -87,7 +90,8 @@ static enum fb_status select_cases(struct run *run)
     return FB_OK;
 }
 
-/* ---- Dry run ----------------------------------------------------------------------------------- */
+/* ---- Dry run -----------------------------------------------------------------------------------
+ */
 
 /* given: what the plug-in says that the variant is of; NULL: it is built in. */
 static enum fb_status print_case(const struct fb_case *one, const char *given)
@@ -121,7 +125,8 @@ out:
     return status;
 }
 
-/* ---- Output ------------------------------------------------------------------------------------ */
+/* ---- Output ------------------------------------------------------------------------------------
+ */
 
 static enum fb_status name_outputs(struct run *run)
 {
@@ -142,8 +147,10 @@ static enum fb_status check_output(const struct run *run)
     FB_TRY(fb_results_check_target(run->output));
     if (o->replace || access(run->journal_path, F_OK) == 0 || access(run->output, F_OK) != 0)
         return FB_OK;
-    return fb_fail(FB_USAGE, "'%s' exists and has no journal '%s' to go on with; choose another -o, "
-                             "or --replace", run->output, run->journal_path);
+    return fb_fail(FB_USAGE,
+                   "'%s' exists and has no journal '%s' to go on with; choose another -o, "
+                   "or --replace",
+                   run->output, run->journal_path);
 }
 
 static enum fb_status open_output(struct run *run)
@@ -188,7 +195,8 @@ static enum fb_status refresh(void *user)
     return publish(run);
 }
 
-/* ---- The run ----------------------------------------------------------------------------------- */
+/* ---- The run -----------------------------------------------------------------------------------
+ */
 
 static enum fb_status supervise(struct run *run, int *exit_status)
 {
@@ -212,9 +220,7 @@ static enum fb_status supervise(struct run *run, int *exit_status)
         return status;
     }
     FB_TRY(publish(run));
-    *exit_status = signal               ? 128 + signal
-                   : run->plugins.broken ? 1
-                                         : fb_tally_exit(&run->tally);
+    *exit_status = signal ? 128 + signal : run->plugins.broken ? 1 : fb_tally_exit(&run->tally);
     return FB_OK;
 }
 
@@ -223,7 +229,7 @@ static void say_result(const struct run *run, int exit_status)
     char counts[200];
     fb_tally_print(&run->tally, counts, sizeof counts);
     if (exit_status > 128)
-        fb_log_note("interrupted; %zu of %zu cases are in %s; --resume goes on", 
+        fb_log_note("interrupted; %zu of %zu cases are in %s; --resume goes on",
                     run->selected - run->todo_count + run->progress.done, run->selected,
                     run->output);
     else

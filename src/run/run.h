@@ -12,8 +12,8 @@
 #include "flashback.h"
 
 struct fb_run_options {
-    const char *experiment; /* path */
-    const char *output;     /* NAME.h5; NULL: the experiment's name in the present folder */
+    const char *experiment;      /* path */
+    const char *output;          /* NAME.h5; NULL: the experiment's name in the present folder */
     const char *const *variants; /* take only these; none: all of the experiment */
     size_t variant_count;
     const char *const *plugins;

@@ -23,15 +23,16 @@ struct supervisor {
     size_t *positions; /* the same as positions in cases */
     int signals;       /* signalfd of SIGINT, SIGTERM, SIGCHLD */
     int stop;          /* the signal that ends the run */
-    bool left;    /* the worker ends itself: the rest of the group needs another */
-    bool garbled; /* something came over the worker's channel that is no record */
+    bool left;         /* the worker ends itself: the rest of the group needs another */
+    bool garbled;      /* something came over the worker's channel that is no record */
     long long ticked;
 };
 
 /* What ended the wait for a group. */
 enum ending { GROUP_DONE, WORKER_DIED, DEADLINE, GARBLED, STOPPED };
 
-/* ---- Signals ----------------------------------------------------------------------------------- */
+/* ---- Signals -----------------------------------------------------------------------------------
+ */
 
 static enum fb_status watch_signals(struct supervisor *s, sigset_t *before)
 {
@@ -54,7 +55,8 @@ static void read_signals(struct supervisor *s)
             s->stop = (int)info.ssi_signo;
 }
 
-/* ---- Records ----------------------------------------------------------------------------------- */
+/* ---- Records -----------------------------------------------------------------------------------
+ */
 
 static enum fb_status deliver(struct supervisor *s, size_t in_group, const struct fb_record *record)
 {
@@ -122,7 +124,8 @@ static enum fb_status take_lines(struct supervisor *s, bool *done, bool *closed)
     return FB_OK;
 }
 
-/* ---- One group ---------------------------------------------------------------------------------- */
+/* ---- One group ----------------------------------------------------------------------------------
+ */
 
 static bool deadline_passed(const struct supervisor *s)
 {
@@ -156,7 +159,7 @@ static enum fb_status await_group(struct supervisor *s, enum ending *ending)
             return FB_OK;
         }
         if (s->stop || done || closed || !alive || deadline_passed(s)) {
-            *ending = s->stop          ? STOPPED
+            *ending = s->stop            ? STOPPED
                       : done             ? GROUP_DONE
                       : closed || !alive ? WORKER_DIED
                                          : DEADLINE;

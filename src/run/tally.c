@@ -47,14 +47,14 @@ void fb_tally_print(const struct fb_tally *tally, char *text, size_t size)
     int used = snprintf(text, size, "%zu passed, %zu failed", tally->pass, tally->fail);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (rest[i].count && used >= 0 && (size_t)used < size)
-            used += snprintf(text + used, size - (size_t)used, ", %zu %s", rest[i].count,
-                             rest[i].word);
+            used +=
+                snprintf(text + used, size - (size_t)used, ", %zu %s", rest[i].count, rest[i].word);
 }
 
 int fb_tally_exit(const struct fb_tally *tally)
 {
-    size_t ran = tally->pass + tally->fail + tally->not_checkable + tally->crashed +
-                 tally->unjudged;
+    size_t ran =
+        tally->pass + tally->fail + tally->not_checkable + tally->crashed + tally->unjudged;
     bool silent_name = false;
     for (size_t i = 0; i < tally->named_count; i++) {
         if (!tally->named_ran[i]) {

@@ -15,8 +15,8 @@
 static enum fb_status open_worker(struct fb_worker *worker)
 {
     worker->records = fdopen(FB_WORKER_RECORDS, "w");
-    worker->beacon = mmap(NULL, sizeof *worker->beacon, PROT_READ | PROT_WRITE, MAP_SHARED,
-                          FB_WORKER_BEACON, 0);
+    worker->beacon =
+        mmap(NULL, sizeof *worker->beacon, PROT_READ | PROT_WRITE, MAP_SHARED, FB_WORKER_BEACON, 0);
     if (!worker->records || worker->beacon == MAP_FAILED)
         return fb_fail(FB_USAGE, "worker: started by 'flashback run' and 'check', not by hand");
     return FB_OK;
@@ -30,9 +30,9 @@ enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
         return fb_fail(FB_NO_MEMORY, "no memory for a record");
     fprintf(worker->records, "record %zu %s\n", index, json);
     free(json);
-    return fflush(worker->records) ? fb_fail(FB_IO, "worker: cannot send a record: %s",
-                                             strerror(errno))
-                                   : FB_OK;
+    return fflush(worker->records)
+               ? fb_fail(FB_IO, "worker: cannot send a record: %s", strerror(errno))
+               : FB_OK;
 }
 
 enum fb_status fb_worker_leave(struct fb_worker *worker)

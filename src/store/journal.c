@@ -136,9 +136,9 @@ static enum fb_status settle(struct fb_journal *journal, const struct fb_journal
 {
     size_t keep = mode == FB_JOURNAL_RESUME ? scan->good : 0;
     if (mode == FB_JOURNAL_CREATE && scan->results.record_count)
-        return fb_fail(FB_USAGE, "%s holds %zu record%s: pass --resume or --replace, or choose another -o",
-                       journal->path, scan->results.record_count,
-                       scan->results.record_count == 1 ? "" : "s");
+        return fb_fail(
+            FB_USAGE, "%s holds %zu record%s: pass --resume or --replace, or choose another -o",
+            journal->path, scan->results.record_count, scan->results.record_count == 1 ? "" : "s");
     if (mode == FB_JOURNAL_CREATE && scan->good < length && !scan->torn_tail)
         return fb_fail(FB_CORRUPT, "%s, but intact lines follow: mend or move the file",
                        scan->results.damage);

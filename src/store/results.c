@@ -135,8 +135,11 @@ enum fb_status fb_results_check_target(const char *path)
     if (!about.st_size)
         return FB_OK;
     FB_TRY(fb_hdf5_recognise(path, &is_hdf5));
-    return is_hdf5 ? FB_OK : fb_fail(FB_USAGE, "%s is no results file; it is not replaced: choose "
-                                               "another name", path);
+    return is_hdf5 ? FB_OK
+                   : fb_fail(FB_USAGE,
+                             "%s is no results file; it is not replaced: choose "
+                             "another name",
+                             path);
 }
 
 enum fb_status fb_results_write(const struct fb_results *results, const char *path)

@@ -24,7 +24,8 @@ struct fb_fact {
 /* The machine, the build and the command that made records. Facts every run has: program, version,
  * git_describe, argv, host, cpu_model, isa, threads, compiler, flags, hdf5_version, blas_version,
  * started, experiment (the file's name), experiment_text, question, shows, measure,
- * grid_hash, shard, shards. With a GPU: gpu_name, gpu_uuid, driver, cuda_runtime, and what else is known. */
+ * grid_hash, shard, shards. With a GPU: gpu_name, gpu_uuid, driver, cuda_runtime, and what else is
+ * known. */
 struct fb_run {
     struct fb_fact *facts;
     size_t fact_count;
@@ -64,8 +65,8 @@ const struct fb_record *fb_results_find(const struct fb_results *results, const 
  * FB_CORRUPT: truncated, not HDF5, not ours or of a later schema. One line each, with the name. */
 enum fb_status fb_results_read(struct fb_results *results, const char *path);
 
-/* May results be put at path? FB_OK where nothing is, or an empty or an HDF5 file; FB_IO for a folder
- * or a device, FB_USAGE for any other file, which is somebody's and not to be replaced. */
+/* May results be put at path? FB_OK where nothing is, or an empty or an HDF5 file; FB_IO for a
+ * folder or a device, FB_USAGE for any other file, which is somebody's and not to be replaced. */
 enum fb_status fb_results_check_target(const char *path);
 
 /* Writes path.tmp, syncs it, renames it to path and syncs the folder. FB_IO leaves an older file
