@@ -2,6 +2,7 @@
  *
  * memory_host.c: struct fb_memory of the host.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 static enum fb_status host_alloc(const struct fb_memory *memory, size_t bytes, void **out)
 {
     (void)memory;
+    if (bytes > PTRDIFF_MAX) /* asking would be a fault in itself */
+        return FB_NO_MEMORY;
     return posix_memalign(out, 256, bytes ? bytes : 1) ? FB_NO_MEMORY : FB_OK;
 }
 
