@@ -67,7 +67,14 @@ __device__ void visible(const fb_softmax_call &call, int64_t i, int64_t *from, i
         *end = *from;
 }
 
-/* Maximum (in powers of two) and sum of exp2(x - top) of what was seen. */
+/* exp(x - top). The difference is taken first: a product with log2 e that one side rounds and the
+ * other contracts would leave the largest p of a row off by half a step of its score. */
+__device__ float exp_from(float x, float top)
+{
+    return exp2f((x - top) * log2e);
+}
+
+/* Maximum, and sum of exp(x - top), of what was seen. */
 struct running {
     float top, sum;
 };
@@ -77,7 +84,7 @@ __device__ running join(running a, running b)
     const float top = fmaxf(a.top, b.top);
     if (top == -INFINITY)
         return {top, 0};
-    return {top, a.sum * exp2f(a.top - top) + b.sum * exp2f(b.top - top)};
+    return {top, a.sum * exp_from(a.top, top) + b.sum * exp_from(b.top, top)};
 }
 
 /* The same value for all threads of the block. */
@@ -111,15 +118,14 @@ __global__ void __launch_bounds__(threads)
         visible(call, i, &from, &end);
         running mine = {-INFINITY, 0};
         for (int64_t j = from + threadIdx.x; j < end; j += threads)
-            mine = join(mine, {s[j] * log2e, 1});
+            mine = join(mine, {s[j], 1});
         const running row = reduce_row(mine, exchange);
         const float factor = row.sum > 0 ? 1 / row.sum : 0;
         for (int64_t j = threadIdx.x; j < call.nk; j += threads)
-            p[j] =
-                narrow<T>(j >= from && j < end ? exp2f(fmaf(s[j], log2e, -row.top)) * factor : 0);
+            p[j] = narrow<T>(j >= from && j < end ? exp_from(s[j], row.top) * factor : 0);
         if (threadIdx.x == 0)
             call.lse[head * call.head_lse + i * call.row_lse] =
-                row.sum > 0 ? row.top / log2e + logf(row.sum) : -INFINITY;
+                row.sum > 0 ? row.top + logf(row.sum) : -INFINITY;
     }
 }
 
@@ -156,14 +162,14 @@ __global__ void __launch_bounds__(threads)
         T *p = (T *)call.p + head * call.head_p + i * call.nk;
         T *ds = (T *)call.ds + head * call.head_ds + i * call.nk;
         const float delta = call.delta[head * call.head_delta + i];
-        const float top = Again ? call.lse[head * call.head_lse + i * call.row_lse] * log2e : 0;
+        const float lse = Again ? call.lse[head * call.head_lse + i * call.row_lse] : 0;
         int64_t from, end;
         visible(call, i, &from, &end);
         for (int64_t j = threadIdx.x; j < call.nk; j += threads) {
             const bool seen = j >= from && j < end;
             float x = 0;
             if (Again) {
-                x = seen ? exp2f(fmaf(s[j], log2e, -top)) : 0;
+                x = seen ? exp_from(s[j], lse) : 0;
                 p[j] = narrow<T>(x);
             } else {
                 x = widen(p[j]);
