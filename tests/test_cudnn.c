@@ -209,6 +209,8 @@ static void test_refusals(void)
         {"nq=65,nk=64,d=64,dtype=bf16,window=8:0", "", "nq <= nk"},
         {"nq=32,nk=64,d=64,dtype=bf16,mask=causal-topleft,window=8:0", "", "topleft"},
         {"n=64,d=64,dtype=bf16,softcap=5", "", "softcap"},
+        {"n=64,d=64,dtype=bf16,scale=0", "", "scale"},
+        {"n=64,d=64,dtype=bf16,scale=-0.125", "", "scale"},
         {"n=64,d=64,dtype=bf16,alibi=auto", "", "alibi"},
         {"n=64,d=64,dtype=bf16,bias=full", "", "bias"},
         {"n=64,d=64,dtype=bf16,dropout=0.5@1:0", "", "dropout"},

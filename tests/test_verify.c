@@ -138,7 +138,7 @@ static void test_hash(void)
     struct fb_tensor known = tensor(FB_FP32, 1, 1, 1, 4);
     const float values[4] = {0, -0.0f, 1, -2};
     memcpy(known.data, values, sizeof values);
-    tap_ok(fb_hash_tensor(&known) == 0xb1a3d826d38e4a0eu, "a known hash: %016llx",
+    tap_ok(fb_hash_tensor(&known) == 0xcda981da3df02a1eu, "a known hash: %016llx",
            (unsigned long long)fb_hash_tensor(&known));
     free(known.data);
     free(t.data);

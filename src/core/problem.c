@@ -35,6 +35,13 @@ size_t fb_dtype_bytes(enum fb_dtype dtype)
     return dtype == FB_FP32 ? 4 : 2;
 }
 
+int64_t fb_tensor_row(const struct fb_tensor *t, int64_t row)
+{
+    const int64_t n = row % t->shape[2], h = row / t->shape[2] % t->shape[1];
+    const int64_t b = row / t->shape[2] / t->shape[1];
+    return b * t->stride[0] + h * t->stride[1] + n * t->stride[2];
+}
+
 /* ---- Copies and comparison ------------------------------------------------------------------- */
 
 /* A copy of count elements of 8 bytes; false without memory. NULL stays NULL. */

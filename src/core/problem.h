@@ -48,6 +48,8 @@ const char *fb_mask_name(enum fb_mask mask);
 const char *fb_bias_name(enum fb_bias bias); /* "none" where off */
 const char *fb_layout_name(enum fb_layout layout);
 size_t fb_dtype_bytes(enum fb_dtype dtype);
+/* Where row `row` of the rows [b, h, n] in logical order begins, in elements from data. */
+int64_t fb_tensor_row(const struct fb_tensor *tensor, int64_t row);
 
 /* Lowest and highest key that query i sees under the mask and the window (lo > hi: none), for a
  * sequence of nq queries and nk keys. This is the judge's own; kernels have theirs. */

@@ -203,9 +203,7 @@ static enum fb_status check_rows(const struct fb_buffers *buffers, enum fb_buffe
     unsigned char *row = malloc(bytes + 1);
     enum fb_status status = row ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a row");
     for (int64_t r = 0; r < rows && status == FB_OK && !*found->text; r++) {
-        int64_t n = r % t->shape[2], h = r / t->shape[2] % t->shape[1];
-        int64_t b = r / t->shape[2] / t->shape[1];
-        const char *from = (const char *)t->data + (size_t)fb_tensor_offset(t, b, h, n, 0) * size;
+        const char *from = (const char *)t->data + (size_t)fb_tensor_row(t, r) * size;
         status = buffers->memory->read(buffers->memory, row, from, bytes);
         int64_t column = status == FB_OK ? find_poison(row, t->shape[3], size) : -1;
         if (column >= 0)

@@ -62,33 +62,52 @@ static void compare_element(struct difference *to, const void *first, int64_t n,
     to->error += (x - y) * (x - y);
 }
 
-/* Calls for the rows in order: copies them to the first run's store, or compares. */
-static void take_row(struct fb_determinism *d, const struct fb_tensor *t, int64_t n, int64_t at,
-                     struct difference *to)
+static void keep_row(struct fb_determinism *d, const struct fb_tensor *t, int64_t row)
 {
-    const size_t bytes = fb_dtype_bytes(t->dtype);
-    if (!to && t->stride[3] == 1) {
-        memcpy((char *)d->first + (size_t)n * bytes, (const char *)t->data + (size_t)at * bytes,
-               (size_t)t->shape[3] * bytes);
+    const size_t bytes = fb_dtype_bytes(t->dtype), width = (size_t)t->shape[3];
+    const char *from = (const char *)t->data + (size_t)fb_tensor_row(t, row) * bytes;
+    char *to = (char *)d->first + (size_t)row * width * bytes;
+    if (t->stride[3] == 1) {
+        memcpy(to, from, width * bytes);
         return;
     }
-    for (int64_t c = 0; c < t->shape[3]; c++, at += t->stride[3]) {
-        if (to)
-            compare_element(to, d->first, n + c, t, at);
-        else
-            memcpy((char *)d->first + (size_t)(n + c) * bytes,
-                   (const char *)t->data + (size_t)at * bytes, bytes);
-    }
+    for (int64_t c = 0; c < t->shape[3]; c++)
+        memcpy(to + (size_t)c * bytes, from + c * t->stride[3] * (int64_t)bytes, bytes);
 }
 
-/* Walks the logical elements in order. */
-static void walk(struct fb_determinism *d, const struct fb_tensor *t, struct difference *to)
+static struct difference compare_row(const struct fb_determinism *d, const struct fb_tensor *t,
+                                     int64_t row)
 {
-    int64_t n = 0;
-    for (int64_t b = 0; b < t->shape[0]; b++)
-        for (int64_t h = 0; h < t->shape[1]; h++)
-            for (int64_t row = 0; row < t->shape[2]; row++, n += t->shape[3])
-                take_row(d, t, n, b * t->stride[0] + h * t->stride[1] + row * t->stride[2], to);
+    struct difference difference = {0};
+    const int64_t at = fb_tensor_row(t, row);
+    for (int64_t c = 0; c < t->shape[3]; c++)
+        compare_element(&difference, d->first, row * t->shape[3] + c, t, at + c * t->stride[3]);
+    return difference;
+}
+
+static int64_t rows_of(const struct fb_tensor *t)
+{
+    return t->shape[0] * t->shape[1] * t->shape[2];
+}
+
+/* Rows are compared by many threads and summed in their order. */
+static struct difference compare(const struct fb_determinism *d, const struct fb_tensor *t)
+{
+    enum { SLAB = 512 };
+    struct difference all = {0}, part[SLAB];
+    for (int64_t first = 0; first < rows_of(t); first += SLAB) {
+        const int64_t count = rows_of(t) - first < SLAB ? rows_of(t) - first : SLAB;
+#pragma omp parallel for schedule(static) if (count * t->shape[3] > 32768)
+        for (int64_t r = 0; r < count; r++)
+            part[r] = compare_row(d, t, first + r);
+        for (int64_t r = 0; r < count; r++) {
+            all.changed += part[r].changed;
+            all.max_ulp = part[r].max_ulp > all.max_ulp ? part[r].max_ulp : all.max_ulp;
+            all.error += part[r].error;
+            all.norm += part[r].norm;
+        }
+    }
+    return all;
 }
 
 static enum fb_status keep_first(struct fb_determinism *d, const struct fb_tensor *tensor)
@@ -99,14 +118,15 @@ static enum fb_status keep_first(struct fb_determinism *d, const struct fb_tenso
     if (!d->first)
         return fb_fail(FB_NO_MEMORY, "no memory to keep a gradient for comparison");
     d->hash = fb_hash_tensor(tensor);
-    walk(d, tensor, NULL);
+#pragma omp parallel for schedule(static) if (d->elements > 1 << 20)
+    for (int64_t row = 0; row < rows_of(tensor); row++)
+        keep_row(d, tensor, row);
     d->runs = 1;
     return FB_OK;
 }
 
 enum fb_status fb_determinism_add(struct fb_determinism *d, const struct fb_tensor *tensor)
 {
-    struct difference difference = {0};
     if (d->runs == 0)
         return keep_first(d, tensor);
     if (tensor->dtype != d->dtype ||
@@ -115,7 +135,7 @@ enum fb_status fb_determinism_add(struct fb_determinism *d, const struct fb_tens
     d->runs++;
     if (fb_hash_tensor(tensor) == d->hash)
         return FB_OK;
-    walk(d, tensor, &difference);
+    const struct difference difference = compare(d, tensor);
     double rel = difference.error == 0 ? 0 : sqrt(difference.error / difference.norm);
     d->differing++;
     d->changed = difference.changed > d->changed ? difference.changed : d->changed;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * hash.c: a multiply-and-shift hash over the bit patterns, element by element in logical order.
+ * hash.c: a multiply-and-shift hash over the bit patterns of a row, and over the hashes of the
+ * rows, both in logical order: rows can be taken by many threads.
  */
 #include "verify/hash.h"
 
 #include <string.h>
+
+#include "core/problem.h"
 
 /* FNV-1a over whole words would barely mix short patterns; a multiply and a shift a word does. */
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -25,17 +28,29 @@ static uint64_t bits_at(const struct fb_tensor *tensor, int64_t index)
     return bits;
 }
 
+static uint64_t hash_row(const struct fb_tensor *t, int64_t row)
+{
+    int64_t at = fb_tensor_row(t, row);
+    uint64_t hash = 0x726F77u;
+    for (int64_t d = 0; d < t->shape[3]; d++, at += t->stride[3])
+        hash = mix(hash, bits_at(t, at));
+    return hash;
+}
+
 uint64_t fb_hash_tensor(const struct fb_tensor *tensor)
 {
-    const int64_t *shape = tensor->shape, *stride = tensor->stride;
-    uint64_t hash = mix(0x666C6173686261u, (uint64_t)tensor->dtype);
+    enum { SLAB = 1024 }; /* rows whose hashes are held at a time */
+    const int64_t rows = tensor->shape[0] * tensor->shape[1] * tensor->shape[2];
+    uint64_t hash = mix(0x666C6173686261u, (uint64_t)tensor->dtype), part[SLAB];
     for (int axis = 0; axis < 4; axis++)
-        hash = mix(hash, (uint64_t)shape[axis]);
-    for (int64_t b = 0; b < shape[0]; b++)
-        for (int64_t h = 0; h < shape[1]; h++)
-            for (int64_t n = 0; n < shape[2]; n++)
-                for (int64_t d = 0; d < shape[3]; d++)
-                    hash = mix(hash, bits_at(tensor, b * stride[0] + h * stride[1] + n * stride[2] +
-                                                         d * stride[3]));
+        hash = mix(hash, (uint64_t)tensor->shape[axis]);
+    for (int64_t first = 0; first < rows; first += SLAB) {
+        const int64_t count = rows - first < SLAB ? rows - first : SLAB;
+#pragma omp parallel for schedule(static) if (count * tensor->shape[3] > 32768)
+        for (int64_t r = 0; r < count; r++)
+            part[r] = hash_row(tensor, first + r);
+        for (int64_t r = 0; r < count; r++)
+            hash = mix(hash, part[r]);
+    }
     return mix(hash, 0) ^ hash >> 32;
 }

@@ -162,15 +162,13 @@ void fb_judge_close(struct fb_judge *judge)
 
 static void write_rows(const struct fb_tensor *to, const double *from)
 {
-    int64_t n = 0;
-    for (int64_t b = 0; b < to->shape[0]; b++)
-        for (int64_t h = 0; h < to->shape[1]; h++)
-            for (int64_t row = 0; row < to->shape[2]; row++)
-                for (int64_t c = 0; c < to->shape[3]; c++)
-                    fb_element_write(to->data, to->dtype,
-                                     b * to->stride[0] + h * to->stride[1] + row * to->stride[2] +
-                                         c * to->stride[3],
-                                     from[n++]);
+    const int64_t rows = to->shape[0] * to->shape[1] * to->shape[2], width = to->shape[3];
+#pragma omp parallel for schedule(static) if (rows * width > 32768)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t at = fb_tensor_row(to, r);
+        for (int64_t c = 0; c < width; c++)
+            fb_element_write(to->data, to->dtype, at + c * to->stride[3], from[r * width + c]);
+    }
 }
 
 enum fb_status fb_judge_forward(struct fb_judge *judge, const struct fb_tensor *o,

@@ -77,9 +77,7 @@ struct row {
 static struct row compare_row(const struct fb_tensor *t, int64_t r, const double *reference,
                               double atol, double rtol)
 {
-    const int64_t at = r / t->shape[2] / t->shape[1] * t->stride[0] +
-                       r / t->shape[2] % t->shape[1] * t->stride[1] +
-                       r % t->shape[2] * t->stride[2];
+    const int64_t at = fb_tensor_row(t, r);
     struct row row = {0};
     for (int64_t c = 0; c < t->shape[3]; c++) {
         const double got = fb_element_read(t->data, t->dtype, at + c * t->stride[3]);

@@ -107,6 +107,14 @@ def first_field(path, key):
     return "unknown"
 
 
+def cudnn_version(torch):
+    """Another cuDNN on the library path than the one PyTorch was built for is an error to it."""
+    try:
+        return str(torch.backends.cudnn.version())
+    except RuntimeError:
+        return "unknown"
+
+
 def facts(torch):
     """Of machine and libraries, under the names that Flashback uses where it has the fact."""
     system = platform.uname()
@@ -117,7 +125,7 @@ def facts(torch):
         return found
     found["torch"] = torch.__version__
     found["torch_cuda"] = torch.version.cuda or "none"
-    found["torch_cudnn"] = str(torch.backends.cudnn.version())
+    found["torch_cudnn"] = cudnn_version(torch)
     if torch.cuda.is_available():
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         found["gpu_name"] = properties.name
