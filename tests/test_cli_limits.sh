@@ -69,13 +69,17 @@ expect 4 "pipe.jsonl is a pipe" "a pipe in the journal's place" \
     echo "$tap_count $tap_failed" >"$scratch/counts"
 )
 read -r tap_count tap_failed <"$scratch/counts"
-(
-    ulimit -f 1 # of 1024 bytes
-    expect 4 "write.*: File too large" "a limit on the size of files" \
-        "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/limit.h5"
-    echo "$tap_count $tap_failed" >"$scratch/counts"
-)
-read -r tap_count tap_failed <"$scratch/counts"
+if grep -qa __tsan_init "$flashback"; then # it maps files of its own, and dies of the limit itself
+    skip "a limit on the size of files: under ThreadSanitizer"
+else
+    (
+        ulimit -f 1 # of 1024 bytes
+        expect 4 "write.*: File too large" "a limit on the size of files" \
+            "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/limit.h5"
+        echo "$tap_count $tap_failed" >"$scratch/counts"
+    )
+    read -r tap_count tap_failed <"$scratch/counts"
+fi
 expect 0 "" "... and the run goes on without it" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/limit.h5" --resume
 expect 0 "measured in another way than before .*max_samples = 7" "--resume with other settings says so" \

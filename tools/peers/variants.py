@@ -133,7 +133,8 @@ class FlashDeterministic(Flash):
     def switched(self):
         before = self.torch.are_deterministic_algorithms_enabled()
         fill = self.torch.utils.deterministic.fill_uninitialized_memory
-        self.torch.use_deterministic_algorithms(True, warn_only=True)
+        # With warn_only the operator warns and takes the atomic kernel all the same.
+        self.torch.use_deterministic_algorithms(True, warn_only=False)
         self.torch.utils.deterministic.fill_uninitialized_memory = False  # no part of the kernel
         try:
             yield
