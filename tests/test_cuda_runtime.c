@@ -155,6 +155,27 @@ static void test_timer(struct fb_device *device)
     device->memory->free(device->memory, place);
 }
 
+/* An empty span beside a second load: the device is shared, and is handed back. */
+static void test_rival(struct fb_device *device)
+{
+    const struct fb_memory *memory = device->memory;
+    const uint64_t before = memory->available(memory);
+    struct fb_rival *rival = NULL;
+    enum fb_status status = device->rival(device, &rival);
+    uint64_t hash[2] = {0, 1};
+    void *place = NULL;
+    tap_ok(status == FB_OK && rival, "a second load starts");
+    status |= memory->alloc(memory, 1 << 20, &place);
+    status |= memory->fill(memory, place, 7, 1 << 20);
+    for (int i = 0; i < 50; i++)
+        status |= memory->hash(memory, place, 1 << 20, &hash[i % 2]);
+    tap_ok(status == FB_OK && hash[0] == hash[1], "work beside it is right");
+    fb_rival_stop(rival);
+    memory->free(memory, place);
+    tap_ok(device->wait(device) == FB_OK && memory->available(memory) >= before,
+           "and it leaves nothing behind");
+}
+
 int main(void)
 {
     struct fb_device *device;
@@ -169,6 +190,7 @@ int main(void)
     test_hash(device->memory);
     test_find(device->memory);
     test_timer(device);
+    test_rival(device);
     return tap_done();
 }
 

@@ -28,6 +28,9 @@ struct fb_memory fb_cuda_memory(void *stream);
 struct fb_timer fb_cuda_timer(void *stream);
 extern const struct fb_phase_clock fb_cuda_phase_clock;
 
+/* A second load: struct fb_device's rival. */
+enum fb_status fb_cuda_rival(struct fb_device *device, struct fb_rival **rival);
+
 enum fb_status fb_cuda_probe(void *stream, enum fb_dtype dtype, struct fb_gemm_probe *probe);
 enum fb_status fb_cuda_ceilings(void *stream, enum fb_dtype dtype, struct fb_ceilings *ceilings);
 
@@ -48,6 +51,9 @@ int fb_cuda_find_ones(const struct fb_tensor *tensor, uint64_t *first, void *str
 
 /* Does nothing. */
 int fb_cuda_launch_empty(void *stream);
+
+/* Keeps `blocks` blocks busy for about `microseconds`, adding to numbers all over `memory`. */
+int fb_cuda_burst(void *memory, uint64_t bytes, int blocks, int microseconds, void *stream);
 
 /* Values in [-0.5, 0.5) that a GEMM may be timed on. */
 int fb_cuda_fill_noise(void *data, enum fb_dtype dtype, int64_t count, void *stream);

@@ -86,7 +86,8 @@ static struct fb_device device = {.kind = "cuda",
                                   .wait = wait,
                                   .flush = get_flush,
                                   .ceilings = get_ceilings,
-                                  .probe = get_probe};
+                                  .probe = get_probe,
+                                  .rival = fb_cuda_rival};
 
 enum fb_status fb_cuda_open(struct fb_device **out)
 {

@@ -108,6 +108,15 @@ __global__ void empty_kernel()
 {
 }
 
+/* clocks: 1500 to the microsecond is near enough for a load. */
+__global__ void __launch_bounds__(threads)
+    burst_kernel(unsigned *numbers, uint64_t count, long long clocks)
+{
+    const long long start = clock64();
+    for (uint64_t i = first_item(); clock64() - start < clocks; i += item_step())
+        atomicAdd(&numbers[i % count], 1u);
+}
+
 } // namespace
 
 extern "C" int fb_cuda_launch_empty(void *stream)
@@ -138,6 +147,14 @@ extern "C" int fb_cuda_find_ones(const struct fb_tensor *t, uint64_t *first, voi
     else
         find_kernel<<<blocks_for(count), threads, 0, (cudaStream_t)stream>>>(
             (const uint16_t *)t->data, w, (unsigned long long *)first);
+    return cudaGetLastError();
+}
+
+extern "C" int fb_cuda_burst(void *memory, uint64_t bytes, int blocks, int microseconds,
+                             void *stream)
+{
+    burst_kernel<<<blocks, threads, 0, (cudaStream_t)stream>>>((unsigned *)memory, bytes / 4,
+                                                               1500 * (long long)microseconds);
     return cudaGetLastError();
 }
 

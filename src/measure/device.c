@@ -8,6 +8,7 @@
 
 #include "core/status.h"
 #include "measure/cuda.h"
+#include "measure/machine.h"
 
 static enum fb_status wait_host(struct fb_device *device)
 {
@@ -46,13 +47,20 @@ static enum fb_status probe_host(struct fb_device *device, enum fb_dtype dtype, 
     return fb_gemm_probe_open(probe, threads);
 }
 
+static enum fb_status rival_host(struct fb_device *device, struct fb_rival **rival)
+{
+    (void)device;
+    return fb_rival_start(rival, fb_machine_cpus());
+}
+
 static struct fb_device host = {.kind = "cpu",
                                 .ordinal = -1,
                                 .memory = &fb_memory_host,
                                 .wait = wait_host,
                                 .flush = flush_host,
                                 .ceilings = ceilings_host,
-                                .probe = probe_host};
+                                .probe = probe_host,
+                                .rival = rival_host};
 
 static bool is_host(const char *backend)
 {

@@ -11,6 +11,7 @@
 #include "measure/buffers.h"
 #include "measure/ceilings.h"
 #include "measure/power.h"
+#include "measure/rival.h"
 #include "measure/timer.h"
 
 struct fb_device {
@@ -32,6 +33,8 @@ struct fb_device {
      * no memory to spare) its call is NULL. */
     enum fb_status (*probe)(struct fb_device *device, enum fb_dtype dtype, int threads,
                             struct fb_gemm_probe *probe);
+    /* A second load beside what is enqueued, until fb_rival_stop. */
+    enum fb_status (*rival)(struct fb_device *device, struct fb_rival **rival);
 };
 
 /* Why a variant of this backend cannot run on this machine with this program, or NULL: no device,

@@ -9,8 +9,6 @@
 
 #include "core/registry.h"
 #include "core/status.h"
-#include "measure/load.h"
-#include "measure/machine.h"
 #include "run/check_private.h"
 #include "verify/determinism.h"
 
@@ -93,15 +91,15 @@ static int fewer_threads(int threads, int run)
 static enum fb_status run_one(struct fb_bench *bench, struct fb_findings *findings,
                               struct runs *runs, enum condition condition, int run)
 {
-    struct fb_load *load = NULL;
+    struct fb_rival *rival = NULL;
     int threads = bench->host.ctx.threads;
     if (condition == LOADED)
-        FB_TRY(fb_load_start(&load, fb_machine_cpus()));
+        FB_TRY(bench->device->rival(bench->device, &rival));
     if (condition == FEWER_THREADS)
         bench->host.ctx.threads = fewer_threads(threads, run);
     enum fb_status status = fb_check_call(bench, FB_PASS_BACKWARD, findings);
     bench->host.ctx.threads = threads;
-    fb_load_stop(load);
+    fb_rival_stop(rival);
     FB_TRY(status);
     return add_run(bench, runs, condition);
 }
