@@ -52,6 +52,20 @@ expect 2 "has no dataset 'bias'" "a file that lacks a tensor" \
 expect 4 "cannot be opened" "a file that is not there" \
     "$flashback" check -v cpu-split -p n=8,d=8 -r file:/nonexistent.h5
 
+# ---- The report of a check
+early() { # PATTERN TEXT FILE: is told before anything is judged
+    expect 4 "$1" "$2" "$flashback" check -v cpu-split $tiny --json "$3"
+    [ ! -s "$scratch/out" ]
+    ok $? "... is told before anything is judged"
+}
+early "cannot write $scratch/no/such.json" "a report in a folder that is not there" "$scratch/no/such.json"
+mkdir "$scratch/folder.json"
+early "folder.json: not a regular file" "a folder in the report's place" "$scratch/folder.json"
+early "without a name" "a report without a name" ""
+"$flashback" check -q -v cpu-split $tiny --json "$scratch/report.json" >/dev/null &&
+    grep -q '"complete":true' "$scratch/report.json" && [ ! -e "$scratch/report.json.tmp" ]
+ok $? "a report is whole, and alone"
+
 # ---- Experiments
 printf '[grid]\nvariant = cpu-split\nseqlen = 8\n' >"$scratch/typo.ini"
 expect 2 "typo.ini:3: unknown key 'seqlen'.*allowed: variant" "a typing error in an experiment" \

@@ -61,6 +61,8 @@ enum fb_status fb_check_report_open(struct fb_check_report **out,
     report->begun = (double)fb_clock_ns();
     fb_json_init(&report->json);
     fb_run_init(&facts);
+    if (options->json)
+        FB_TRY_OUT(fb_file_probe(options->json));
     FB_TRY_OUT(fb_facts_collect(&facts, &command, NULL));
     begin_json(report, &facts);
     *out = report;

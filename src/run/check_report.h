@@ -12,6 +12,7 @@
 
 struct fb_check_report;
 
+/* FB_IO where the JSON file that is asked for could not be written at the end. */
 enum fb_status fb_check_report_open(struct fb_check_report **report,
                                     const struct fb_check_options *options);
 enum fb_status fb_check_report_row(struct fb_check_report *report, const struct fb_record *record);

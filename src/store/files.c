@@ -127,14 +127,34 @@ static enum fb_status write_temporary(const char *temporary, const char *path, c
     return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(cause));
 }
 
-enum fb_status fb_file_write(const char *path, const char *bytes, size_t length)
+/* The name that is written first; malloc'd. */
+static enum fb_status name_temporary(const char *path, char **temporary)
 {
     struct stat about;
-    char *temporary;
+    if (!*path)
+        return fb_fail(FB_IO, "cannot write a file without a name");
     if (!stat(path, &about) && !S_ISREG(about.st_mode))
         return fb_fail(FB_IO, "cannot write %s: not a regular file", path);
-    if (asprintf(&temporary, "%s.tmp", path) < 0)
-        return fb_fail(FB_NO_MEMORY, "out of memory writing %s", path);
+    return asprintf(temporary, "%s.tmp", path) < 0
+               ? fb_fail(FB_NO_MEMORY, "out of memory writing %s", path)
+               : FB_OK;
+}
+
+enum fb_status fb_file_probe(const char *path)
+{
+    char *temporary;
+    FB_TRY(name_temporary(path, &temporary));
+    enum fb_status status = write_temporary(temporary, path, "", 0);
+    if (status == FB_OK)
+        unlink(temporary);
+    free(temporary);
+    return status;
+}
+
+enum fb_status fb_file_write(const char *path, const char *bytes, size_t length)
+{
+    char *temporary;
+    FB_TRY(name_temporary(path, &temporary));
     enum fb_status status = write_temporary(temporary, path, bytes, length);
     if (status == FB_OK)
         status = fb_file_publish(temporary, path);

@@ -17,6 +17,10 @@ enum fb_status fb_file_read(const char *path, char **text, size_t *length);
  * path that is a device or a folder is FB_IO too. */
 enum fb_status fb_file_write(const char *path, const char *bytes, size_t length);
 
+/* Can path be written so? Makes path.tmp and removes it again; FB_IO as fb_file_write gives it, so
+ * that who works for an hour first can be told before. */
+enum fb_status fb_file_probe(const char *path);
+
 /* The last of these steps for a file that another program made: syncs `from`, renames it to `to`
  * and syncs the folder. On failure `from` is removed. */
 enum fb_status fb_file_publish(const char *from, const char *to);
