@@ -208,7 +208,7 @@ struct fb_context {
 /* ---- Variant: one complete way to compute the backward pass -----------------------------------
  */
 
-/* Bits of fb_properties.deterministic. */
+/* Bits of fb_properties.deterministic. All three together are a claim for dbias and dsink, too. */
 #define FB_DET_DQ 1u
 #define FB_DET_DK 2u
 #define FB_DET_DV 4u

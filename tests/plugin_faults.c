@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * plugin_faults.c: plug-ins that misbehave, one a value of -DFAULT=; test_plugin.sh builds them.
- * The kernel is right for one query and one key of fp32: o = v, lse = scale q.k, dv = dout, dq = dk
- * = 0.
+ * The kernel is right for one query and one key of fp32, with a bias or without: o = v, lse = scale
+ * q.k + bias, dv = dout, dq = dk = dbias = 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ enum fault {
     WRONG,
     NOTHING,
     CRASH_ASKED,
-    ERROR
+    ERROR,
+    RESTLESS_BIAS
 };
 
 #ifndef FAULT
@@ -55,7 +56,7 @@ static const char *why_not(const struct fb_problem *p, const struct fb_numerics 
     (void)n;
     if (FAULT == CRASH_ASKED)
         crash();
-    return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->b == 1 && p->h == 1
+    return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->b == 1 && p->h == 1 && !p->sink
                ? NULL
                : "only one query and one key of fp32";
 }
@@ -78,8 +79,16 @@ static enum fb_status forward(struct fb_context *ctx, void *state, const struct 
     memcpy(a->o.data, a->v.data, sizeof(float) * (size_t)a->problem->dv);
     for (int64_t c = 0; c < a->problem->d; c++)
         s += (double)q[c] * k[c];
-    *(float *)a->lse.data = (float)(s * a->problem->scale);
+    *(float *)a->lse.data =
+        (float)(s * a->problem->scale) + (a->bias.data ? *(const float *)a->bias.data : 0);
     return FB_OK;
+}
+
+/* Far below any bound, and another number in every call. */
+static float next_bias_gradient(void)
+{
+    static float step;
+    return FAULT == RESTLESS_BIAS ? (step += 1e-30f) : 0;
 }
 
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *a)
@@ -99,6 +108,8 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
     memcpy(a->dv.data, a->dout.data, sizeof(float) * (size_t)a->problem->dv);
     memset(a->dq.data, 0, d + (FAULT == OUTSIDE ? sizeof(float) : 0));
     memset(a->dk.data, 0, d);
+    if (a->dbias.data)
+        *(float *)a->dbias.data = next_bias_gradient();
     if (FAULT == WRONG)
         *(float *)a->dv.data += 1e-3f;
     return FB_OK;

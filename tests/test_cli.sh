@@ -42,6 +42,8 @@ expect 0 "" "every term at once, dbias and dsink among what is judged" "$flashba
     --runs 2 --json "$scratch/terms.json"
 grep -q '"dbias_verdict": *"pass"' "$scratch/terms.json" && grep -q '"dsink_verdict": *"pass"' "$scratch/terms.json"
 ok $? "... as the report says"
+[ "$(grep -o '"d\(bias\|sink\)_deterministic":1' "$scratch/terms.json" | sort -u | wc -l)" -eq 2 ]
+ok $? "... and their bits are compared from run to run"
 golden=$top_srcdir/tests/golden/handed.h5
 expect 0 "" "inputs from a group of a file" "$flashback" check -v cpu-split -v cpu-naive --runs 2 \
     -p h=2,n=33,d=16,causal,sink,dtype=bf16 -r "file:$golden#sink"

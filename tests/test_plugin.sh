@@ -88,6 +88,16 @@ misbehaves OUTSIDE "fail .*guard after dq" "a write outside is found"
 misbehaves WRONG "fail .*dv: .*times the bound" "a wrong result is found"
 misbehaves NOTHING "fail .*was not written" "an output that is not written is found"
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
+for fault in SOUND RESTLESS_BIAS; do
+    build $fault
+    "$flashback" check -q --plugin "$scratch/$fault.so" -p n=1,d=8,dtype=fp32,bias=full \
+        --json "$scratch/$fault.json" >"$scratch/$fault.txt"
+done
+grep -Eq '^  faulty +pass .*10 of 10' "$scratch/SOUND.txt" && grep -q '"dbias_deterministic":1' "$scratch/SOUND.json"
+ok $? "the bits of dbias are compared"
+grep -Eq '^  faulty +fail .*1 of 10 .*dbias is declared deterministic' "$scratch/RESTLESS_BIAS.txt" &&
+    grep -q '"dbias_deterministic":0' "$scratch/RESTLESS_BIAS.json"
+ok $? "... and one that changes them is found"
 build HANG
 cat >"$scratch/hang.ini" <<'INI'
 [grid]

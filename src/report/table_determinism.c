@@ -41,7 +41,9 @@ static void put_claim(struct fb_sheet *sheet, const struct fb_record *r)
     const char *claim = fb_text(r->det_claim);
     bool broken = (strstr(claim, "dq") && r->tensor.dq.deterministic == 0) ||
                   (strstr(claim, "dk") && r->tensor.dk.deterministic == 0) ||
-                  (strstr(claim, "dv") && r->tensor.dv.deterministic == 0);
+                  (strstr(claim, "dv") && r->tensor.dv.deterministic == 0) ||
+                  (!strcmp(claim, "dq+dk+dv") &&
+                   (r->tensor.dbias.deterministic == 0 || r->tensor.dsink.deterministic == 0));
     if (broken)
         fb_sheet_note(sheet, "! claimed deterministic, but the bits differ from run to run");
     fb_sheet_text(sheet, "%s%s", *claim ? claim : "-", broken ? "!" : "");

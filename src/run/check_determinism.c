@@ -14,15 +14,28 @@
 
 enum condition { AT_REST, LOADED, FEWER_THREADS, CONDITIONS };
 
+enum { DQ, DK, DV, DBIAS, DSINK, GRADIENTS };
+
+/* What is hashed, and the claims that make it a promise: dbias and dsink have none of their own,
+ * and go with a claim of all three. */
+static const struct {
+    const char *name;
+    enum fb_buffer buffer;
+    unsigned claim;
+} gradients[GRADIENTS] = {{"dq", FB_BUFFER_DQ, FB_DET_DQ},
+                          {"dk", FB_BUFFER_DK, FB_DET_DK},
+                          {"dv", FB_BUFFER_DV, FB_DET_DV},
+                          {"dbias", FB_BUFFER_DBIAS, FB_DET_ALL},
+                          {"dsink", FB_BUFFER_DSINK, FB_DET_ALL}};
+
 /* The gradients of all runs, and in how many of a condition one of them differed. */
 struct runs {
-    struct fb_determinism seen[3]; /* dq, dk, dv */
-    uint64_t first[3];             /* hashes of the first run's blocks */
+    bool asked[GRADIENTS]; /* dbias and dsink are there only where the problem has bias or sink */
+    struct fb_determinism seen[GRADIENTS];
+    uint64_t first[GRADIENTS]; /* hashes of the first run's blocks */
     int count[CONDITIONS], differing[CONDITIONS];
-    bool varied[3]; /* at rest or under load */
+    bool varied[GRADIENTS]; /* at rest or under load */
 };
-
-static const char *const names[] = {"dq", "dk", "dv"};
 
 /* ---- Runs ---------------------------------------------------------------------------------------
  */
@@ -39,37 +52,50 @@ static enum condition condition_of(const struct fb_bench *bench, int run, int ru
     return FEWER_THREADS;
 }
 
-/* One run's gradients. Hashed where they lie, and only fetched when the bits are new. */
+/* Are the bits of all gradients those of the first run? Hashed where they lie. */
+static enum fb_status hash_all(struct fb_bench *bench, struct runs *runs, bool *same)
+{
+    const bool first = runs->seen[DQ].runs == 0;
+    *same = !first;
+    for (int i = 0; i < GRADIENTS; i++) {
+        uint64_t hash;
+        if (!runs->asked[i])
+            continue;
+        FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i].buffer, &hash));
+        if (first)
+            runs->first[i] = hash;
+        *same = *same && hash == runs->first[i];
+    }
+    return FB_OK;
+}
+
+/* One run's gradients: only fetched when the bits are new. */
 static enum fb_status look(struct fb_bench *bench, struct runs *runs)
 {
-    static const enum fb_buffer gradients[] = {FB_BUFFER_DQ, FB_BUFFER_DK, FB_BUFFER_DV};
-    bool same = runs->seen[0].runs > 0;
+    bool same;
     struct fb_args args;
-    for (int i = 0; i < 3; i++) {
-        uint64_t hash;
-        FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i], &hash));
-        if (runs->seen[0].runs == 0)
-            runs->first[i] = hash;
-        same &= hash == runs->first[i];
+    const struct fb_tensor *const tensors[] = {&args.dq, &args.dk, &args.dv, &args.dbias,
+                                               &args.dsink};
+    FB_TRY(hash_all(bench, runs, &same));
+    if (!same)
+        FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
+    for (int i = 0; i < GRADIENTS; i++) {
+        if (same && runs->asked[i])
+            fb_determinism_add_same(&runs->seen[i]);
+        else if (runs->asked[i])
+            FB_TRY(fb_determinism_add(&runs->seen[i], tensors[i]));
     }
-    for (int i = 0; same && i < 3; i++)
-        fb_determinism_add_same(&runs->seen[i]);
-    if (same)
-        return FB_OK;
-    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
-    FB_TRY(fb_determinism_add(&runs->seen[0], &args.dq));
-    FB_TRY(fb_determinism_add(&runs->seen[1], &args.dk));
-    return fb_determinism_add(&runs->seen[2], &args.dv);
+    return FB_OK;
 }
 
 static enum fb_status add_run(struct fb_bench *bench, struct runs *runs, enum condition condition)
 {
-    int before[3];
+    int before[GRADIENTS];
     bool differs = false;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < GRADIENTS; i++)
         before[i] = runs->seen[i].differing;
     FB_TRY(look(bench, runs));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < GRADIENTS; i++) {
         bool changed = runs->seen[i].differing > before[i];
         runs->varied[i] |= changed && condition != FEWER_THREADS;
         differs |= changed;
@@ -112,16 +138,17 @@ static enum fb_status run_all(struct fb_bench *bench, struct fb_findings *findin
     return FB_OK;
 }
 
-static void init_runs(struct runs *runs)
+static void init_runs(struct runs *runs, const struct fb_problem *problem)
 {
-    *runs = (struct runs){0};
-    for (int i = 0; i < 3; i++)
+    *runs = (struct runs){
+        .asked = {true, true, true, problem->bias != FB_BIAS_NONE, problem->sink != 0}};
+    for (int i = 0; i < GRADIENTS; i++)
         fb_determinism_init(&runs->seen[i]);
 }
 
 static void free_runs(struct runs *runs)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < GRADIENTS; i++)
         fb_determinism_free(&runs->seen[i]);
 }
 
@@ -162,7 +189,7 @@ static enum fb_status run_control(struct fb_bench *bench, const struct fb_varian
                                .numerics = bench->numerics};
     struct runs runs;
     enum fb_status status;
-    init_runs(&runs);
+    init_runs(&runs, &bench->shared->problem);
     fb_record_init(&control.record);
     FB_TRY_OUT(fb_bench_ask(&control));
     FB_TRY_OUT(fb_bench_open(&control));
@@ -170,7 +197,7 @@ static enum fb_status run_control(struct fb_bench *bench, const struct fb_varian
     const int count = bench->shared->measure->det_runs;
     for (int run = 0; run < count && !*varied; run++) {
         FB_TRY_OUT(run_one(&control, &ignored, &runs, condition_of(&control, run, count), run));
-        *varied = runs.seen[0].differing > 0;
+        *varied = runs.seen[DQ].differing > 0;
     }
 out:
     fb_bench_close(&control);
@@ -215,17 +242,18 @@ static enum fb_control control_of(struct fb_bench *bench)
 
 static enum fb_status store_tensors(struct fb_record *record, const struct runs *runs, bool tested)
 {
-    struct fb_tensor_result *const to[] = {&record->tensor.dq, &record->tensor.dk,
-                                           &record->tensor.dv};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < GRADIENTS; i++) {
         const struct fb_determinism *d = &runs->seen[i];
-        FB_TRY(fb_text_set(&to[i]->hash, "%016llx", (unsigned long long)d->hash));
+        struct fb_tensor_result *to = fb_record_tensor(record, gradients[i].name);
+        if (!runs->asked[i])
+            continue;
+        FB_TRY(fb_text_set(&to->hash, "%016llx", (unsigned long long)d->hash));
         if (!tested)
             continue;
-        to[i]->deterministic = !runs->varied[i];
-        to[i]->run_changed = d->elements ? (double)d->changed / (double)d->elements : 0;
-        to[i]->run_ulp = d->max_ulp;
-        to[i]->run_rel_l2 = d->rel_l2;
+        to->deterministic = !runs->varied[i];
+        to->run_changed = d->elements ? (double)d->changed / (double)d->elements : 0;
+        to->run_ulp = d->max_ulp;
+        to->run_rel_l2 = d->rel_l2;
     }
     return FB_OK;
 }
@@ -247,10 +275,10 @@ static enum fb_status store_runs(struct fb_bench *bench, const struct runs *runs
                                           "none"};
     struct fb_record *record = &bench->record;
     int differing = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < GRADIENTS; i++)
         differing = runs->seen[i].differing > differing ? runs->seen[i].differing : differing;
-    record->det_runs = runs->seen[0].runs;
-    record->det_equal = runs->seen[0].runs - differing;
+    record->det_runs = runs->seen[DQ].runs;
+    record->det_equal = runs->seen[DQ].runs - differing;
     FB_TRY(fb_text_set(&record->det_control, "%s", control[control_of(bench)]));
     return fb_text_set(&record->det_level, "%s", level_of(runs));
 }
@@ -258,17 +286,16 @@ static enum fb_status store_runs(struct fb_bench *bench, const struct runs *runs
 static enum fb_status check_claims(struct fb_bench *bench, const struct runs *runs,
                                    struct fb_findings *findings)
 {
-    static const unsigned bits[] = {FB_DET_DQ, FB_DET_DK, FB_DET_DV};
-    for (int i = 0; i < 3; i++) {
-        if (!(bench->variant->properties.deterministic & bits[i]))
+    for (int i = 0; i < GRADIENTS; i++) {
+        if (~bench->variant->properties.deterministic & gradients[i].claim)
             continue;
         if (runs->varied[i]) {
             fb_findings_note(findings, "%s is declared deterministic and changed between runs",
-                             names[i]);
+                             gradients[i].name);
             findings->declared = FB_VERDICT_FAIL;
         } else if (runs->seen[i].differing && !*fb_text(bench->record.remark)) {
             FB_TRY(fb_text_set(&bench->record.remark, "%s changes with the number of threads",
-                               names[i]));
+                               gradients[i].name));
         }
     }
     return FB_OK;
@@ -284,12 +311,12 @@ enum fb_status fb_check_determinism(struct fb_bench *bench, struct fb_findings *
     /* The hash alone is not worth fetching the gradients of a device for. */
     if (!tested && !fb_device_is_host(bench->device))
         return FB_OK;
-    init_runs(&runs);
+    init_runs(&runs, &bench->shared->problem);
     /* The second call may have put the reference's o and lse in their place. */
     FB_TRY_OUT(fb_check_call(bench, FB_PASS_FORWARD, findings));
     FB_TRY_OUT(run_all(bench, findings, &runs, tested ? bench->shared->measure->det_runs : 1));
     FB_TRY_OUT(store_tensors(&bench->record, &runs, tested));
-    for (int i = 0; i < 3; i++)
+    for (int i = DQ; i <= DV; i++)
         held[i] = tested && !runs.varied[i];
     if (tested)
         FB_TRY_OUT(store_runs(bench, &runs));
