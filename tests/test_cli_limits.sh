@@ -28,7 +28,7 @@ expect 2 "larger than 64-bit" "more than 64 bits" \
 # ---- Grids
 numbers=$(seq -s ' ' 1 40)
 ini wide '[grid]' 'variant = cpu-split' "b = $numbers" "h = $numbers" "nq = $numbers" "nk = $numbers" 'd = 8'
-expect 2 "wide.ini: \[grid\] has 2.56e\+06 cases; at most 100000" "a grid of millions" \
+expect 2 "wide.ini:1: \[grid\] has 2.56e\+06 cases; at most 100000" "a grid of millions" \
     timeout 60 "$flashback" run "$scratch/wide.ini" --dry-run
 ini many '[grid]' 'variant = cpu-split cpu-atomic cpu-naive' "b = $numbers" "nq = $numbers" "d = 1 2 3 4 5 6 7 8" 'nk = 8'
 timeout 60 "$flashback" run "$scratch/many.ini" --dry-run >"$scratch/out"

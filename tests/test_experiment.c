@@ -84,7 +84,7 @@ static void test_bad(void)
     expect_usage("a line that is none", "[grid]\nvariant = cpu-one\nwhat is this\n", ":3: ");
     expect_usage("an unknown variant", "[grid]\nvariant = cpu-three\n",
                  "unknown variant 'cpu-three'");
-    expect_usage("no variant", "[grid]\nn = 16\n", "names no variant");
+    expect_usage("no variant", "[grid]\nn = 16\n", ":1: [grid] names no variant");
     expect_usage("no grid", "[measure]\nwarmup = 2\n", "no [grid]");
     expect_usage("a bad value", "[grid]\nvariant = cpu-one\nd = 300\n", "300");
     expect_usage("a bad dtype", "[grid]\nvariant = cpu-one\ndtype = fp8\n", "fp8");
@@ -97,6 +97,42 @@ static void test_bad(void)
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = '\0';
     expect_usage("a line that inih would split", wide, "line of 299 bytes");
+}
+
+/* Each value stands in a line of its own; the faulty one is named, whatever it clashes with. */
+static void test_lines(void)
+{
+#define GRID "# one\n[grid]\nvariant = cpu-one\n"
+    expect_usage("a variant", GRID "variant = cpu-two\n  cpu-three\n", ":5: unknown variant");
+    expect_usage("a size", GRID "n = 16\nd = 8\nd = 300\nh = 2\n", ":6: d=300");
+    expect_usage("a dtype", GRID "dtype = fp32\n  fp8\nn = 16\nd = 8\n", ":5: dtype=fp8");
+    expect_usage("a count of threads", GRID "n = 16\nd = 8\nthreads = 1 many\n", ":6: threads=");
+    expect_usage("numerics", GRID "n = 16\nd = 8\nnumerics = dq=fp12\n", ":6: dq=fp12");
+    expect_usage("a recipe", GRID "n = 16\nd = 8\nrecipe = randn@1\n  normal@1\n", ":7: recipe");
+    expect_usage("heads", GRID "n = 16\nd = 8\nhk = 4\nh = 8 6\n", ":7: h=6");
+    expect_usage("lengths", GRID "d = 8\nn = 16\nqlens = 3+5\nb = 2\n", ":5: nq=16");
+    expect_usage("a whole problem", GRID "problem = n=8,d=8\nproblem = n=8,d=8,seqlen=3\n",
+                 ":5: 'seqlen=3' is not an item");
+    expect_usage("an item twice", GRID "problem = n=8,d=8\nd = 8\n", ":5: d is given twice");
+    expect_usage("a size that is missing", GRID "n = 16\n", ":2: d is missing");
+    expect_usage("a grid of millions",
+                 GRID "d = 8\nn = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n"
+                      "b = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n"
+                      "h = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n"
+                      "dv = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
+                 ":2: [grid] has");
+#undef GRID
+}
+
+/* The file is not blamed for a line of the command. */
+static void test_bad_setting(void)
+{
+    static const char *const settings[] = {"d=300"};
+    struct fb_experiment e;
+    enum fb_status status = read_text(&e, "[grid]\nvariant = cpu-one\nn = 8\nd = 8\n", settings, 1);
+    tap_ok(status == FB_USAGE && strstr(fb_status_message(), ": d=300") &&
+               !strstr(fb_status_message(), ":4:"),
+           "--set of a bad value: %s", fb_status_message());
 }
 
 static void test_missing(void)
@@ -136,6 +172,8 @@ int main(void)
     test_grid();
     test_settings();
     test_bad();
+    test_lines();
+    test_bad_setting();
     test_missing();
     test_shards();
     unlink(path);

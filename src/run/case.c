@@ -51,6 +51,14 @@ static enum fb_status canonical_recipe(const char *text, char **out)
     return *out ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a recipe string");
 }
 
+enum fb_status fb_case_check_recipe(const char *text)
+{
+    char *canonical = NULL;
+    enum fb_status status = canonical_recipe(text, &canonical);
+    free(canonical);
+    return status;
+}
+
 /* A file that does not fit is told before anything runs. */
 static enum fb_status check_file(const struct fb_case *one)
 {

@@ -22,6 +22,8 @@ struct fb_case {
 /* Parses the parts, makes them canonical and builds the key. FB_USAGE names the faulty part. */
 enum fb_status fb_case_make(struct fb_case *out, const char *variant, const char *problem,
                             const char *numerics, const char *recipe, int threads);
+/* Can it be a case's recipe? A file is not looked into. */
+enum fb_status fb_case_check_recipe(const char *text);
 void fb_case_free(struct fb_case *one);
 void fb_cases_free(struct fb_case *cases, size_t count);
 

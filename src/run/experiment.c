@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ini.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,17 @@
 /* inih reads lines into a buffer of 200 bytes and would split a longer one in silence. */
 enum { LINE_LIMIT = 198 };
 
+/* What some editors put before a text in UTF-8. */
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
 struct reader {
     struct fb_experiment *experiment;
     struct fb_grid *grids;
     size_t grid_count;
-    int replace; /* a --set: replaces instead of adding to */
+    const char *rest; /* of the text: what inih has not read yet */
+    int line;         /* the last one that it read, from 1 */
+    int heading;      /* the line of the section's heading */
+    bool keyed;       /* a key stood below it: an indented line goes on with the value */
     enum fb_status status;
 };
 
@@ -56,6 +63,7 @@ static struct fb_grid *find_grid(struct reader *reader, const char *name)
     struct fb_grid *grid = &grown[reader->grid_count];
     memset(grid, 0, sizeof *grid);
     grid->name = strdup(name);
+    grid->line = reader->heading;
     reader->grid_count += grid->name != NULL;
     return grid->name ? grid : NULL;
 }
@@ -75,13 +83,35 @@ static enum fb_status set_key(struct reader *reader, const char *section, const 
     struct fb_grid *grid = find_grid(reader, section);
     if (!grid)
         return fb_fail(FB_NO_MEMORY, "no memory for a grid");
-    return fb_grid_add(grid, key, value, reader->replace);
+    return fb_grid_add(grid, key, value, reader->line);
+}
+
+/* fgets for inih, whose handler is not told the line. It has room for any line that check_lines
+ * lets pass. */
+static char *read_line(char *buffer, int room, void *user)
+{
+    struct reader *reader = user;
+    size_t length = strcspn(reader->rest, "\n");
+    length += reader->rest[length] == '\n';
+    if (!length || length >= (size_t)room)
+        return NULL;
+    memcpy(buffer, reader->rest, length);
+    buffer[length] = '\0';
+    reader->rest += length;
+    reader->line++;
+    const char *first = buffer + strspn(buffer, " \t\r");
+    if (*first == '[' && (first == buffer || !reader->keyed)) {
+        reader->heading = reader->line;
+        reader->keyed = false;
+    }
+    return buffer;
 }
 
 /* inih's callback: 0 makes ini_parse return the number of this line, the first such one wins. */
 static int take_line(void *user, const char *section, const char *key, const char *value)
 {
     struct reader *reader = user;
+    reader->keyed = true;
     if (reader->status != FB_OK)
         return 1;
     reader->status = set_key(reader, section, key, value);
@@ -99,11 +129,10 @@ static enum fb_status apply_setting(struct reader *reader, const char *setting)
     if (!equals || equals == setting || (size_t)(equals - setting) >= sizeof key)
         return fb_fail(FB_USAGE, "--set %s: expected KEY=VALUE", setting);
     snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
-    reader->replace = 1;
     if (fb_measure_has(key))
         return fb_measure_set(&reader->experiment->measure, key, equals + 1);
     for (size_t i = 0; i < reader->grid_count; i++)
-        FB_TRY(fb_grid_add(&reader->grids[i], key, equals + 1, 1));
+        FB_TRY(fb_grid_add(&reader->grids[i], key, equals + 1, 0));
     return FB_OK;
 }
 
@@ -154,13 +183,16 @@ static enum fb_status check_lines(const char *path, const char *text)
     return FB_OK;
 }
 
-/* Puts file:line before the message that a line left behind. */
+/* Puts file:line before the message that a line left behind; 0: the file alone, since the value is
+ * the command line's. */
 static enum fb_status locate(struct reader *reader, const char *path, int line)
 {
     char message[400];
     enum fb_status status = reader->status == FB_OK ? FB_USAGE : reader->status;
     snprintf(message, sizeof message, "%s", fb_status_message());
     fb_status_clear();
+    if (!line)
+        return fb_fail(status, "%s: %s", path, message);
     return fb_fail(status, "%s:%d: %s", path, line,
                    *message ? message : "expected '[section]', 'key = value' or '# comment'");
 }
@@ -169,16 +201,11 @@ static enum fb_status expand_all(struct reader *reader, const char *path)
 {
     struct fb_experiment *e = reader->experiment;
     struct fb_case_set set = {0};
-    enum fb_status status = FB_OK;
-    for (size_t i = 0; i < reader->grid_count && status == FB_OK; i++)
-        status = fb_grid_expand(&reader->grids[i], &set);
+    int line = 0;
+    for (size_t i = 0; i < reader->grid_count && reader->status == FB_OK; i++)
+        reader->status = fb_grid_expand(&reader->grids[i], &set, &line);
     e->cases = fb_case_set_release(&set, &e->case_count);
-    if (status != FB_OK) {
-        char message[400];
-        snprintf(message, sizeof message, "%s", fb_status_message());
-        fb_status_clear();
-        return fb_fail(status, "%s: %s", path, message);
-    }
+    FB_TRY(reader->status == FB_OK ? FB_OK : locate(reader, path, line));
     return e->case_count ? FB_OK : fb_fail(FB_USAGE, "%s: no [grid] section, so no case", path);
 }
 
@@ -210,7 +237,10 @@ enum fb_status fb_experiment_read(struct fb_experiment *experiment, const char *
     FB_TRY_OUT(read_text(path, &experiment->text));
     FB_TRY_OUT(check_lines(path, experiment->text));
     experiment->name = stem(path);
-    int line = ini_parse_string(experiment->text, take_line, &reader);
+    reader.rest = experiment->text;
+    if (!strncmp(reader.rest, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+        reader.rest += strlen(BYTE_ORDER_MARK);
+    int line = ini_parse_stream(read_line, &reader, take_line, &reader);
     if (line)
         FB_TRY_OUT(locate(&reader, path, line));
     for (size_t i = 0; i < setting_count; i++)

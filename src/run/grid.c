@@ -2,10 +2,13 @@
 #include "run/grid.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numerics.h"
+#include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
 
@@ -17,7 +20,7 @@ static const char *const problem_keys[] = {
     "variant, problem, numerics, recipe, threads, b, h, hk, n, nq, nk, d, dv, dtype, mask, "       \
     "window, scale, softcap, alibi, bias, dropout, qlens, klens, layout"
 
-static enum fb_status add_words(struct fb_words *list, const char *value)
+static enum fb_status add_words(struct fb_words *list, const char *value, int line)
 {
     enum fb_status status = FB_OK;
     char *copy = strdup(value), *rest = copy;
@@ -26,14 +29,16 @@ static enum fb_status add_words(struct fb_words *list, const char *value)
     for (char *word; (word = strsep(&rest, " \t\n"));) {
         if (!*word)
             continue;
-        char **grown = realloc(list->word, (list->count + 1) * sizeof *grown);
+        struct fb_word *grown = realloc(list->word, (list->count + 1) * sizeof *grown);
+        char *text = strdup(word);
         if (grown)
             list->word = grown;
-        if (!grown || !(list->word[list->count] = strdup(word))) {
+        if (!grown || !text) {
+            free(text);
             status = fb_fail(FB_NO_MEMORY, "no memory for a list");
             break;
         }
-        list->count++;
+        grown[list->count++] = (struct fb_word){text, line};
     }
     free(copy);
     return status;
@@ -42,7 +47,7 @@ static enum fb_status add_words(struct fb_words *list, const char *value)
 static void free_words(struct fb_words *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        free(list->word[i]);
+        free(list->word[i].text);
     free(list->word);
     memset(list, 0, sizeof *list);
 }
@@ -82,7 +87,7 @@ static struct fb_words *named_list(struct fb_grid *grid, const char *key)
     return strcmp(key, "threads") ? NULL : &grid->threads;
 }
 
-enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *value, int replace)
+enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *value, int line)
 {
     struct fb_words *list = named_list(grid, key);
     if (!list) {
@@ -99,11 +104,11 @@ enum fb_status fb_grid_add(struct fb_grid *grid, const char *key, const char *va
             return fb_fail(FB_NO_MEMORY, "no memory for a grid");
         list = &axis->values;
     }
-    if (replace)
+    if (!line)
         free_words(list);
     if (!value[strspn(value, " \t\n")])
         return fb_fail(FB_USAGE, "key '%s' in [%s] has no value", key, grid->name);
-    return add_words(list, value);
+    return add_words(list, value, line);
 }
 
 /* One pass of the product: an odometer with a digit for each list. */
@@ -123,9 +128,9 @@ static int odometer_step(struct odometer *odometer)
     return 0;
 }
 
-static const char *wheel_word(const struct odometer *odometer, size_t wheel)
+static const struct fb_word *wheel_word(const struct odometer *odometer, size_t wheel)
 {
-    return odometer->list[wheel]->word[odometer->digit[wheel]];
+    return &odometer->list[wheel]->word[odometer->digit[wheel]];
 }
 
 static enum fb_status parse_threads(const char *word, int *threads)
@@ -143,11 +148,11 @@ static enum fb_status parse_threads(const char *word, int *threads)
 /* The problem text of the odometer's present state: the base and one item an axis. Malloc'd. */
 static char *problem_text(const struct fb_grid *grid, const struct odometer *odometer)
 {
-    char *text = strdup(wheel_word(odometer, 0));
+    char *text = strdup(wheel_word(odometer, 0)->text);
     for (size_t a = 0; text && a < grid->axis_count; a++) {
         char *longer = NULL;
         if (asprintf(&longer, "%s%s%s=%s", text, *text ? "," : "", grid->axes[a].key,
-                     wheel_word(odometer, 1 + a)) < 0)
+                     wheel_word(odometer, 1 + a)->text) < 0)
             longer = NULL;
         free(text);
         text = longer;
@@ -155,33 +160,88 @@ static char *problem_text(const struct fb_grid *grid, const struct odometer *odo
     return text;
 }
 
+/* The line to blame for a problem that is refused: that of the key which the message begins with
+ * (n where it is nq or nk), else that of the whole problem, else that of the section. */
+static int line_of_problem(const struct fb_grid *grid, const struct odometer *odometer)
+{
+    const char *message = fb_status_message();
+    const size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz");
+    for (size_t a = 0; a < grid->axis_count; a++) {
+        const char *key = grid->axes[a].key;
+        bool named = strlen(key) == length && !strncmp(key, message, length);
+        bool both = !strcmp(key, "n") && length == 2 && message[0] == 'n';
+        if (named || both)
+            return wheel_word(odometer, 1 + a)->line;
+    }
+    return grid->problems.count ? wheel_word(odometer, 0)->line : grid->line;
+}
+
 static enum fb_status emit_case(const struct fb_grid *grid, const struct odometer *odometer,
-                                struct fb_case_set *set)
+                                struct fb_case_set *set, int *line)
 {
     size_t next = 1 + grid->axis_count;
     struct fb_case one;
+    struct fb_problem problem;
     int threads = 0;
-    FB_TRY(parse_threads(wheel_word(odometer, next + 1), &threads));
+    FB_TRY(parse_threads(wheel_word(odometer, next + 1)->text, &threads));
     char *text = problem_text(grid, odometer);
     if (!text)
         return fb_fail(FB_NO_MEMORY, "no memory for a problem string");
-    enum fb_status status =
-        fb_case_make(&one, wheel_word(odometer, next + 3), text, wheel_word(odometer, next + 2),
-                     wheel_word(odometer, next), threads);
+    enum fb_status status = fb_problem_parse(&problem, text);
+    fb_problem_free(&problem);
+    if (status != FB_OK)
+        *line = line_of_problem(grid, odometer);
+    else /* all words being fine, what can be wrong is a file that does not fit */
+        *line = wheel_word(odometer, next)->line;
+    if (status == FB_OK)
+        status = fb_case_make(&one, wheel_word(odometer, next + 3)->text, text,
+                              wheel_word(odometer, next + 2)->text,
+                              wheel_word(odometer, next)->text, threads);
     free(text);
     FB_TRY(status);
     return fb_case_set_add(set, &one);
 }
 
-static enum fb_status check_variants(const struct fb_grid *grid)
+/* ---- Words that are refused whatever stands beside them -----------------------------------------
+ */
+
+static enum fb_status check_variant(const char *word)
 {
-    if (!grid->variants.count)
-        return fb_fail(FB_USAGE, "[%s] names no variant", grid->name);
-    for (size_t i = 0; i < grid->variants.count; i++)
-        if (!fb_registry_find(grid->variants.word[i]))
-            return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them",
-                           grid->variants.word[i]);
+    return fb_registry_find(word)
+               ? FB_OK
+               : fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them", word);
+}
+
+static enum fb_status check_threads(const char *word)
+{
+    int threads;
+    return parse_threads(word, &threads);
+}
+
+static enum fb_status check_numerics(const char *word)
+{
+    struct fb_numerics numerics;
+    return fb_numerics_parse(&numerics, word);
+}
+
+static enum fb_status check_list(const struct fb_words *list,
+                                 enum fb_status (*check)(const char *word), int *line)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        *line = list->word[i].line;
+        FB_TRY(check(list->word[i].text));
+    }
     return FB_OK;
+}
+
+static enum fb_status check_words(const struct fb_grid *grid, int *line)
+{
+    FB_TRY(check_list(&grid->variants, check_variant, line));
+    FB_TRY(check_list(&grid->threads, check_threads, line));
+    FB_TRY(check_list(&grid->numerics, check_numerics, line));
+    FB_TRY(check_list(&grid->recipes, fb_case_check_recipe, line));
+    *line = grid->line;
+    return grid->variants.count ? FB_OK : fb_fail(FB_USAGE, "[%s] names no variant", grid->name);
 }
 
 /* A slip in a list is told at once, not after an hour of multiplying out. */
@@ -196,13 +256,13 @@ static enum fb_status check_product(const struct fb_grid *grid, const struct odo
                    grid->name, product, FB_GRID_LIMIT);
 }
 
-enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case_set *set)
+enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case_set *set, int *line)
 {
-    static char *nothing[] = {""}, *zero[] = {"0"}, *plain[] = {"randn@1"};
-    const struct fb_words no_base = {nothing, 1}, all_threads = {zero, 1}, randn = {plain, 1};
+    static struct fb_word nothing = {"", 0}, zero = {"0", 0}, plain = {"randn@1", 0};
+    const struct fb_words no_base = {&nothing, 1}, all_threads = {&zero, 1}, randn = {&plain, 1};
     struct odometer odometer = {.wheels = 0};
 
-    FB_TRY(check_variants(grid));
+    FB_TRY(check_words(grid, line));
     odometer.list[odometer.wheels++] = grid->problems.count ? &grid->problems : &no_base;
     for (size_t a = 0; a < grid->axis_count; a++)
         odometer.list[odometer.wheels++] = &grid->axes[a].values;
@@ -212,7 +272,7 @@ enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case_set *se
     odometer.list[odometer.wheels++] = &grid->variants;
     FB_TRY(check_product(grid, &odometer));
     do
-        FB_TRY(emit_case(grid, &odometer, set));
+        FB_TRY(emit_case(grid, &odometer, set, line));
     while (odometer_step(&odometer));
     return FB_OK;
 }
