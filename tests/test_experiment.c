@@ -124,6 +124,19 @@ static void test_lines(void)
 #undef GRID
 }
 
+static void test_twice(void)
+{
+    static const char grid[] = "variant = cpu-one\nn = 16\nd = 8\n";
+    char text[300];
+    snprintf(text, sizeof text, "[grid]\n%s[grid]\n%s", grid, grid);
+    expect_usage("a grid without a name, twice", text, ":5: [grid] is there already, in line 1");
+    snprintf(text, sizeof text, "[grid a]\n%s[measure]\nwarmup = 2\n  [grid a]\n", grid);
+    expect_usage("a heading that is indented goes on with the value", text, ":7: ");
+    snprintf(text, sizeof text, "[grid a]\n%s[grid]\n%s\n[measure]\n[grid a]\n%s", grid, grid,
+             grid);
+    expect_usage("one with a name, twice", text, ":11: [grid a] is there already, in line 1");
+}
+
 /* The file is not blamed for a line of the command. */
 static void test_bad_setting(void)
 {
@@ -173,6 +186,7 @@ int main(void)
     test_settings();
     test_bad();
     test_lines();
+    test_twice();
     test_bad_setting();
     test_missing();
     test_shards();

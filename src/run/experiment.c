@@ -25,6 +25,7 @@ struct reader {
     int line;         /* the last one that it read, from 1 */
     int heading;      /* the line of the section's heading */
     bool keyed;       /* a key stood below it: an indented line goes on with the value */
+    int fault;        /* where the first one is, if it is not the line under way */
     enum fb_status status;
 };
 
@@ -51,21 +52,35 @@ static enum fb_status set_experiment(struct fb_experiment *e, const char *key, c
     return fb_fail(FB_USAGE, "unknown key '%s' in [experiment]; allowed: question, shows", key);
 }
 
-static struct fb_grid *find_grid(struct reader *reader, const char *name)
+static enum fb_status new_grid(struct reader *reader, const char *name)
 {
-    for (size_t i = 0; i < reader->grid_count; i++)
-        if (!strcmp(reader->grids[i].name, name))
-            return &reader->grids[i];
     struct fb_grid *grown = realloc(reader->grids, (reader->grid_count + 1) * sizeof *grown);
-    if (!grown)
-        return NULL;
-    reader->grids = grown;
-    struct fb_grid *grid = &grown[reader->grid_count];
-    memset(grid, 0, sizeof *grid);
-    grid->name = strdup(name);
-    grid->line = reader->heading;
-    reader->grid_count += grid->name != NULL;
-    return grid->name ? grid : NULL;
+    if (grown)
+        reader->grids = grown;
+    char *copy = grown ? strdup(name) : NULL;
+    if (!copy)
+        return fb_fail(FB_NO_MEMORY, "no memory for a grid");
+    grown[reader->grid_count++] = (struct fb_grid){.name = copy, .line = reader->heading};
+    return FB_OK;
+}
+
+/* The grid of the section under way, the last one. A heading that comes again would add its lists
+ * to those of the first, which nobody means. */
+static enum fb_status find_grid(struct reader *reader, const char *name, struct fb_grid **grid)
+{
+    for (size_t i = 0; i < reader->grid_count; i++) {
+        if (strcmp(reader->grids[i].name, name) || reader->grids[i].line == reader->heading)
+            continue;
+        reader->fault = reader->heading;
+        return fb_fail(FB_USAGE,
+                       "[%s] is there already, in line %d; another grid needs a name of its own, "
+                       "as [grid NAME]",
+                       name, reader->grids[i].line);
+    }
+    if (!reader->grid_count || reader->grids[reader->grid_count - 1].line != reader->heading)
+        FB_TRY(new_grid(reader, name));
+    *grid = &reader->grids[reader->grid_count - 1];
+    return FB_OK;
 }
 
 static enum fb_status set_key(struct reader *reader, const char *section, const char *key,
@@ -80,9 +95,8 @@ static enum fb_status set_key(struct reader *reader, const char *section, const 
                        "unknown section [%s]; allowed: experiment, grid, grid NAME, "
                        "measure",
                        section);
-    struct fb_grid *grid = find_grid(reader, section);
-    if (!grid)
-        return fb_fail(FB_NO_MEMORY, "no memory for a grid");
+    struct fb_grid *grid;
+    FB_TRY(find_grid(reader, section, &grid));
     return fb_grid_add(grid, key, value, reader->line);
 }
 
@@ -242,7 +256,7 @@ enum fb_status fb_experiment_read(struct fb_experiment *experiment, const char *
         reader.rest += strlen(BYTE_ORDER_MARK);
     int line = ini_parse_stream(read_line, &reader, take_line, &reader);
     if (line)
-        FB_TRY_OUT(locate(&reader, path, line));
+        FB_TRY_OUT(locate(&reader, path, reader.fault ? reader.fault : line));
     for (size_t i = 0; i < setting_count; i++)
         FB_TRY_OUT(apply_setting(&reader, settings[i]));
     FB_TRY_OUT(check_measure(&experiment->measure, path));
