@@ -203,6 +203,36 @@ static void test_nothing(void)
     free(text);
 }
 
+/* Of five cases two failed, one crashed and two were refused, one of them with the first reason. */
+static void test_fates(void)
+{
+    static const char *const verdicts[] = {"refused", "crashed", "fail", "refused", "fail"};
+    static const char fates[] = ": of 5 cases 2 failed the check, 1 crashed, 2 refused; the first "
+                                "reason: reason 2;";
+    struct fb_results results;
+    fb_results_init(&results);
+    for (size_t i = 0; i < 5; i++) {
+        struct fb_record record;
+        fb_record_init(&record);
+        fb_text_set(&record.key, "case %zu", i);
+        fb_text_set(&record.variant, "cpu-split");
+        fb_text_set(&record.verdict, "%s", verdicts[i]);
+        fb_text_set(&record.status, "%s", i == 2 || i == 4 ? "done" : verdicts[i]);
+        fb_text_set(&record.reason, "reason %zu", i);
+        fb_results_add(&results, &record);
+    }
+    char *text = print(&results, FB_TABLE_ALL, FB_FORMAT_TEXT);
+    tap_ok(strstr(text, fates) && strchr(text, '\n') == text + strlen(text) - 1,
+           "a file without numbers says why in one line: %s", text);
+    free(text);
+    for (int kind = FB_TABLE_SPEED; kind <= FB_TABLE_DETERMINISM; kind++) {
+        text = print(&results, (enum fb_table_kind)kind, FB_FORMAT_TEXT);
+        tap_ok(strstr(text, fates) != NULL, "... for each kind of table");
+        free(text);
+    }
+    fb_results_free(&results);
+}
+
 static char *export(const struct fb_results *results, enum fb_export_kind kind)
 {
     struct capture capture;
@@ -281,6 +311,7 @@ int main(void)
     test_error_and_determinism(&all);
     test_formats(&all);
     test_nothing();
+    test_fates();
     test_export(&all);
     test_locale(&all);
     test_full_disk(&all);

@@ -71,8 +71,53 @@ void fb_table_remark(struct fb_sheet *sheet, const struct fb_record *record, con
         fb_sheet_text(sheet, "%s", word);
 }
 
+/* ---- Files without numbers ----------------------------------------------------------------------
+ */
+
+#define FATES_TEXT 640
+
+/* What became of cases that have no numbers, by verdict. */
+static const char *const fates[][2] = {{"fail", "failed the check"},
+                                       {"crashed", "crashed"},
+                                       {"refused", "refused"},
+                                       {"not-checkable", "not checkable"},
+                                       {"pass", "passed"}};
+
+/* ": of 6 cases 2 crashed, 4 refused; the first reason: ...", "" where there is no case. */
+static void tell_fates(const struct fb_results *results, char text[FATES_TEXT])
+{
+    const char *reason = "", *comma = " ";
+    int used = 0;
+    text[0] = '\0';
+    if (results->record_count)
+        used = snprintf(text, FATES_TEXT, ": of %zu case%s", results->record_count,
+                        results->record_count == 1 ? "" : "s");
+    for (size_t f = 0; f < sizeof fates / sizeof *fates; f++) {
+        size_t count = 0;
+        for (size_t i = 0; i < results->record_count; i++) {
+            const struct fb_record *r = &results->records[i];
+            bool alike = !strcmp(fb_text(r->verdict), fates[f][0]);
+            count += alike;
+            if (alike && !*reason)
+                reason = fb_text(r->reason);
+        }
+        if (count) {
+            used += snprintf(text + used, FATES_TEXT - (size_t)used, "%s%zu %s", comma, count,
+                             fates[f][1]);
+            comma = ", ";
+        }
+    }
+    if (*reason)
+        snprintf(text + used, FATES_TEXT - (size_t)used,
+                 "; the first reason: %.400s; 'flashback export' has them all", reason);
+}
+
+/* ---- Kinds --------------------------------------------------------------------------------------
+ */
+
 static enum fb_status print_kind(const struct fb_grouping *grouping, enum fb_table_kind kind,
-                                 enum fb_format format, const char *baseline, size_t *printed)
+                                 enum fb_format format, const char *baseline, const char *fate,
+                                 size_t *printed)
 {
     struct fb_sheet sheet;
     bool asked = !printed; /* a kind that was asked for is printed even if it is empty */
@@ -94,7 +139,7 @@ static enum fb_status print_kind(const struct fb_grouping *grouping, enum fb_tab
     }
     enum fb_status status = FB_OK;
     if (!sheet.row_count && !sheet.failed)
-        fb_sheet_note(&sheet, "the file has no record with %s in it", kind_names[kind]);
+        fb_sheet_note(&sheet, "the file has no record with %s in it%s", kind_names[kind], fate);
     if (asked || sheet.row_count || sheet.failed) {
         if (printed && (*printed)++)
             putchar('\n');
@@ -118,16 +163,19 @@ enum fb_status fb_table_print(const struct fb_results *results, enum fb_table_ki
     struct fb_grouping grouping;
     enum fb_status status = FB_OK;
     size_t printed = 0;
+    char fate[FATES_TEXT];
     if (baseline && !has_variant(results, baseline))
         return fb_fail(FB_USAGE, "baseline: the file has no record of a variant '%s'", baseline);
     FB_TRY(fb_grouping_make(&grouping, results));
+    tell_fates(results, fate);
     if (kind != FB_TABLE_ALL)
-        status = print_kind(&grouping, kind, format, baseline, NULL);
+        status = print_kind(&grouping, kind, format, baseline, fate, NULL);
     for (int each = FB_TABLE_SPEED; kind == FB_TABLE_ALL && each <= FB_TABLE_DETERMINISM; each++)
         if (status == FB_OK)
-            status = print_kind(&grouping, (enum fb_table_kind)each, format, baseline, &printed);
+            status =
+                print_kind(&grouping, (enum fb_table_kind)each, format, baseline, fate, &printed);
     if (status == FB_OK && kind == FB_TABLE_ALL && !printed)
-        puts("No record in this file has numbers.");
+        printf("No record in this file has numbers%s.\n", fate);
     fb_grouping_free(&grouping);
     return status;
 }
