@@ -179,12 +179,16 @@ struct seen {
     struct fb_case cases[VARIANTS + 1];
     char verdict[VARIANTS + 1][32], reason[VARIANTS + 1][256];
     int records[VARIANTS + 1];
+    int64_t threads[VARIANTS + 1];
+    bool has_isa[VARIANTS + 1];
 };
 
 static enum fb_status take(void *user, size_t position, const struct fb_record *record)
 {
     struct seen *seen = user;
     seen->records[position]++;
+    seen->threads[position] = record->threads;
+    seen->has_isa[position] = *fb_text(record->isa);
     snprintf(seen->verdict[position], sizeof seen->verdict[0], "%s", fb_text(record->verdict));
     snprintf(seen->reason[position], sizeof seen->reason[0], "%s", fb_text(record->reason));
     return FB_OK;
@@ -223,9 +227,10 @@ static void make_cases(struct seen *seen)
 static void expect(const struct seen *seen, size_t i, const char *verdict, const char *in_reason)
 {
     tap_ok(seen->records[i] == 1 && !strcmp(seen->verdict[i], verdict) &&
-               strstr(seen->reason[i], in_reason),
-           "%s: %d record, '%s' (%s), reason '%s'", seen->cases[i].variant, seen->records[i],
-           seen->verdict[i], verdict, seen->reason[i]);
+               strstr(seen->reason[i], in_reason) && seen->threads[i] == 1 && seen->has_isa[i],
+           "%s: %d record, '%s' (%s), reason '%s', threads %lld", seen->cases[i].variant,
+           seen->records[i], seen->verdict[i], verdict, seen->reason[i],
+           (long long)seen->threads[i]);
 }
 
 static void test_all(bool timed)

@@ -7,7 +7,9 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
+#include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
 #include "measure/inputs.h"
+#include "measure/machine.h"
 #include "reference/cost.h"
 #include "run/golden.h"
 #include "run/input_file.h"
@@ -51,6 +53,8 @@ static enum fb_status describe_variant(struct fb_record *r, const struct fb_vari
     unsigned bits = variant->properties.deterministic;
     r->gemms_executed = variant->properties.gemms;
     FB_TRY(fb_text_set(&r->backend, "%s", variant->backend));
+    if (!strcmp(variant->backend, "cpu"))
+        FB_TRY(fb_text_set(&r->isa, "%s", fb_cpu_isa_name()));
     return fb_text_set(&r->det_claim, "%s%s%s%s", bits & FB_DET_DQ ? "dq" : "",
                        bits & FB_DET_DK ? (bits & FB_DET_DQ ? "+dk" : "dk") : "",
                        bits & FB_DET_DV ? (bits & (FB_DET_DQ | FB_DET_DK) ? "+dv" : "dv") : "",
@@ -70,6 +74,7 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     FB_TRY(fb_text_set(&record->problem, "%s", one->problem));
     FB_TRY(fb_text_set(&record->numerics, "%s", one->numerics));
     FB_TRY(fb_text_set(&record->recipe, "%s", one->recipe));
+    record->threads = one->threads ? one->threads : fb_machine_cpus();
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
     if (!fb_golden_is_recipe(one->recipe) && !fb_input_file_is_recipe(one->recipe)) {
         FB_TRY(fb_recipe_parse(&recipe, one->recipe));

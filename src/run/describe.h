@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * describe.h: the part of a record that follows from its case alone.
+ * describe.h: the part of a record that follows from its case and the machine, so that a case that
+ * crashed has it too, and stands in its group.
  */
 #ifndef FB_RUN_DESCRIBE_H
 #define FB_RUN_DESCRIBE_H
@@ -8,7 +9,7 @@
 #include "run/case.h"
 #include "store/record.h"
 
-/* Key, variant, problem, numerics, recipe and the columns derived from them. */
+/* Key, variant, problem, numerics, recipe, threads and the columns derived from them. */
 enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *one);
 
 /* How it ended: verdict "pass", "fail", "refused", "not-checkable" or "crashed", and why. */

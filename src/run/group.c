@@ -14,7 +14,6 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
 #include "measure/inputs.h"
 #include "measure/machine.h"
 #include "run/bench.h"
@@ -61,9 +60,6 @@ static enum fb_status make_bench(struct work *work, size_t index)
     enum fb_status status = fb_describe_case(&bench->record, &one);
     fb_case_free(&one);
     FB_TRY(status);
-    bench->record.threads = work->shared.threads;
-    if (!strcmp(bench->variant->backend, "cpu"))
-        FB_TRY(fb_text_set(&bench->record.isa, "%s", fb_cpu_isa_name()));
     return stamp(&bench->record);
 }
 
