@@ -97,6 +97,8 @@ expect 2 "exclude" "--resume with --replace" "$flashback" run "$scratch/tiny.ini
 
 # ---- Output files
 expect 0 "" "a tiny run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
+head -1 "$scratch/tiny.jsonl" | grep -q '"argv":"flashback run -q -o tiny.h5 tiny.ini"'
+ok $? "the facts tell the command without the folders of this machine"
 expect 2 "resume|replace" "an output that is there already" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
 expect 0 "" "--resume of a complete run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --resume

@@ -51,7 +51,8 @@ static void begin_json(struct fb_check_report *report, const struct fb_run *fact
 enum fb_status fb_check_report_open(struct fb_check_report **out,
                                     const struct fb_check_options *options)
 {
-    const struct fb_run_options command = {.argc = options->argc, .argv = options->argv};
+    const struct fb_run_options command = {
+        .output = options->json, .argc = options->argc, .argv = options->argv};
     struct fb_check_report *report = calloc(1, sizeof *report);
     struct fb_run facts;
     enum fb_status status;

@@ -5,6 +5,7 @@
 
 #include "run/facts.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,16 +52,38 @@ static enum fb_status add_cudnn(struct fb_run *facts)
 #endif
 }
 
-static enum fb_status add_command(struct fb_run *facts, int argc, char **argv)
+/* Where a path begins in an argument whose folders are nobody else's affair: that of the output,
+ * and any from the root, whole or behind "-o", "--golden=" or "recipe=file:". NULL: there is none.
+ */
+static const char *private_path(const char *argument, const char *output)
+{
+    const char *slash = strchr(argument, '/');
+    if (!slash)
+        return NULL;
+    for (const char *c = argument; output && c <= slash; c++)
+        if (c == output)
+            return output;
+    bool short_option = slash == argument + 2 && argument[0] == '-' && argument[1] != '-';
+    return slash == argument || slash[-1] == '=' || slash[-1] == ':' || short_option ? slash : NULL;
+}
+
+/* "FORMER ARGUMENT", of a private path the base name only. Frees former; NULL without memory. */
+static char *add_argument(char *former, const char *argument, const char *output)
+{
+    const char *path = private_path(argument, output), *base = path ? strrchr(path, '/') + 1 : "";
+    const size_t kept = path ? (size_t)(path - argument) : strlen(argument);
+    char *line = NULL;
+    if (asprintf(&line, "%s %.*s%s", former, (int)kept, argument, base) < 0)
+        line = NULL;
+    free(former);
+    return line;
+}
+
+static enum fb_status add_command(struct fb_run *facts, const struct fb_run_options *options)
 {
     char *line = strdup("flashback"), stamp[FB_CLOCK_STAMP];
-    for (int i = 0; line && i < argc; i++) {
-        char *longer = NULL;
-        if (asprintf(&longer, "%s %s", line, argv[i]) < 0)
-            longer = NULL;
-        free(line);
-        line = longer;
-    }
+    for (int i = 0; line && i < options->argc; i++)
+        line = add_argument(line, options->argv[i], options->output);
     if (!line)
         return fb_fail(FB_NO_MEMORY, "no memory for the command line");
     enum fb_status status = fb_run_set(facts, "argv", "%s", line);
@@ -114,7 +137,7 @@ enum fb_status fb_facts_check_environment(void)
 enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,
                                 const struct fb_experiment *experiment)
 {
-    FB_TRY(add_command(facts, options->argc, options->argv));
+    FB_TRY(add_command(facts, options));
     FB_TRY(add_machine(facts));
     FB_TRY(add_cudnn(facts));
     return experiment ? add_experiment(facts, options, experiment) : FB_OK;
