@@ -168,6 +168,12 @@ for kind in speed memory error determinism; do
 done
 expect 2 "kind" "an unknown table" "$flashback" table "$scratch/tiny.h5" --kind taste
 expect 2 "format" "an unknown format" "$flashback" table "$scratch/tiny.h5" --format docx
+"$flashback" table "$scratch/tiny.h5" -v cpu-split >"$scratch/one.txt" &&
+    grep -q '^  cpu-split' "$scratch/one.txt" && ! grep -q '^  cpu-naive' "$scratch/one.txt" &&
+    "$flashback" table "$scratch/tiny.h5" | grep -q '^  cpu-naive'
+ok $? "a table of one variant"
+expect 2 "no record of a variant 'cpu-ml'" "a table of a variant that is not there" \
+    "$flashback" table "$scratch/tiny.h5" -v cpu-split -v cpu-ml
 
 # ---- Locale
 if locale -a 2>/dev/null | grep -qi '^de_DE'; then

@@ -31,6 +31,13 @@ enum fb_status fb_cmd_export(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_worker(int argc, char **argv, int *exit_status);
 
+/* What -v may name, again and again. */
+struct fb_cli_names {
+    const char *name[64];
+    size_t count;
+};
+enum fb_status fb_cli_add_name(struct fb_cli_names *names, const char *name);
+
 /* For getopt_long's '?' and ':' results, with opterr = 0 and optstring starting with ':': one line
  * that names the option and points to --help. */
 enum fb_status fb_cli_bad_option(int result, char **argv);

@@ -11,10 +11,11 @@
 #include "report/plot.h"
 
 static const char usage[] =
-    "Usage: flashback plot FILE [-o DIR] [--format FORMAT] [--figure NAME]\n"
+    "Usage: flashback plot FILE [-v NAME]... [-o DIR] [--format FORMAT] [--figure NAME]\n"
     "Draws all figures that the records of FILE (NAME.h5 or NAME.jsonl) can fill, with gnuplot, "
     "and\n"
     "lists those it skips and why. Next to each picture lies the script that draws it again.\n\n"
+    "  -v, --variant NAME only this variant; may be repeated\n"
     "  -o, --output DIR   where pictures and scripts go (the current folder)\n"
     "  --format FORMAT    svg, png or pdf (svg)\n"
     "  --figure NAME      one figure only:\n";
@@ -26,15 +27,18 @@ static void print_usage(void)
         printf("      %-13s %s\n", fb_figures[i].name, fb_figures[i].shows);
 }
 
-static enum fb_status plot_file(const char *path, const struct fb_plot_options *options)
+static enum fb_status plot_file(const char *path, const struct fb_cli_names *only,
+                                const struct fb_plot_options *options)
 {
     struct fb_results results;
-    size_t drawn;
+    size_t drawn = 0;
     FB_TRY(fb_plot_check(options));
     FB_TRY(fb_results_read(&results, path));
     if (results.damage)
         fb_log_warn("%s", results.damage);
-    enum fb_status status = fb_plot(&results, options, &drawn);
+    enum fb_status status = fb_results_select(&results, only->name, only->count);
+    if (status == FB_OK)
+        status = fb_plot(&results, options, &drawn);
     if (status == FB_OK && !drawn)
         fb_log_warn("%s: no figure can be drawn from these records", path);
     fb_results_free(&results);
@@ -43,16 +47,18 @@ static enum fb_status plot_file(const char *path, const struct fb_plot_options *
 
 enum fb_status fb_cmd_plot(int argc, char **argv, int *exit_status)
 {
-    static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
-                                                 {"format", required_argument, NULL, 'f'},
-                                                 {"figure", required_argument, NULL, 'g'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {
+        {"variant", required_argument, NULL, 'v'}, {"output", required_argument, NULL, 'o'},
+        {"format", required_argument, NULL, 'f'},  {"figure", required_argument, NULL, 'g'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    struct fb_cli_names only = {.count = 0};
     struct fb_plot_options options = {.folder = ".", .format = "svg"};
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":o:", long_options, NULL)) != -1) {
-        if (option == 'o')
+    while ((option = getopt_long(argc, argv, ":v:o:", long_options, NULL)) != -1) {
+        if (option == 'v')
+            FB_TRY(fb_cli_add_name(&only, optarg));
+        else if (option == 'o')
             options.folder = optarg;
         else if (option == 'f')
             options.format = optarg;
@@ -66,6 +72,6 @@ enum fb_status fb_cmd_plot(int argc, char **argv, int *exit_status)
     }
     if (optind + 1 != argc)
         return fb_fail(FB_USAGE, "plot: name one results file; see flashback plot --help");
-    FB_TRY(plot_file(argv[optind], &options));
+    FB_TRY(plot_file(argv[optind], &only, &options));
     return FB_OK;
 }

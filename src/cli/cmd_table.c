@@ -10,38 +10,45 @@
 #include "report/table.h"
 
 static const char usage[] =
-    "Usage: flashback table FILE [--kind KIND] [--format FORMAT] [--baseline VARIANT]\n"
+    "Usage: flashback table FILE [-v NAME]... [--kind KIND] [--format FORMAT]\n"
+    "                       [--baseline VARIANT]\n"
     "Prints what a results file (NAME.h5, or the journal NAME.jsonl) says.\n\n"
+    "  -v, --variant NAME  only this variant; may be repeated\n"
     "  --kind KIND         all, speed, memory, error or determinism (all)\n"
     "  --format FORMAT     text, md, tex or csv (text)\n"
     "  --baseline VARIANT  what relative speeds refer to (the first variant that was timed)\n";
 
-static enum fb_status print_file(const char *path, enum fb_table_kind kind, enum fb_format format,
+static enum fb_status print_file(const char *path, const struct fb_cli_names *only,
+                                 enum fb_table_kind kind, enum fb_format format,
                                  const char *baseline)
 {
     struct fb_results results;
     FB_TRY(fb_results_read(&results, path));
     if (results.damage)
         fb_log_warn("%s", results.damage);
-    enum fb_status status = fb_table_print(&results, kind, format, baseline);
+    enum fb_status status = fb_results_select(&results, only->name, only->count);
+    if (status == FB_OK)
+        status = fb_table_print(&results, kind, format, baseline);
     fb_results_free(&results);
     return status;
 }
 
 enum fb_status fb_cmd_table(int argc, char **argv, int *exit_status)
 {
-    static const struct option options[] = {{"kind", required_argument, NULL, 'k'},
-                                            {"format", required_argument, NULL, 'f'},
-                                            {"baseline", required_argument, NULL, 'b'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"variant", required_argument, NULL, 'v'}, {"kind", required_argument, NULL, 'k'},
+        {"format", required_argument, NULL, 'f'},  {"baseline", required_argument, NULL, 'b'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     enum fb_table_kind kind = FB_TABLE_ALL;
     enum fb_format format = FB_FORMAT_TEXT;
+    struct fb_cli_names only = {.count = 0};
     const char *baseline = NULL;
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-        if (option == 'k')
+    while ((option = getopt_long(argc, argv, ":v:", options, NULL)) != -1) {
+        if (option == 'v')
+            FB_TRY(fb_cli_add_name(&only, optarg));
+        else if (option == 'k')
             FB_TRY(fb_table_kind_parse(&kind, optarg));
         else if (option == 'f')
             FB_TRY(fb_format_parse(&format, optarg));
@@ -55,6 +62,6 @@ enum fb_status fb_cmd_table(int argc, char **argv, int *exit_status)
     }
     if (optind + 1 != argc)
         return fb_fail(FB_USAGE, "table: name one results file; see flashback table --help");
-    FB_TRY(print_file(argv[optind], kind, format, baseline));
+    FB_TRY(print_file(argv[optind], &only, kind, format, baseline));
     return FB_OK;
 }

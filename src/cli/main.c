@@ -88,6 +88,14 @@ static void print_failure(enum fb_status status)
         fprintf(stderr, "flashback: at %s\n", fb_status_trail());
 }
 
+enum fb_status fb_cli_add_name(struct fb_cli_names *names, const char *name)
+{
+    if (names->count == sizeof names->name / sizeof *names->name)
+        return fb_fail(FB_USAGE, "more than %zu names of variants", names->count);
+    names->name[names->count++] = name;
+    return FB_OK;
+}
+
 enum fb_status fb_cli_bad_option(int result, char **argv)
 {
     char letter[3] = {'-', (char)optopt, '\0'};

@@ -95,7 +95,7 @@ static enum fb_status set_key(struct reader *reader, const char *section, const 
                        "unknown section [%s]; allowed: experiment, grid, grid NAME, "
                        "measure",
                        section);
-    struct fb_grid *grid;
+    struct fb_grid *grid = NULL;
     FB_TRY(find_grid(reader, section, &grid));
     return fb_grid_add(grid, key, value, reader->line);
 }

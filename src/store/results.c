@@ -99,6 +99,41 @@ enum fb_status fb_results_add(struct fb_results *results, struct fb_record *reco
     return FB_OK;
 }
 
+static bool has_variant(const struct fb_results *results, const char *variant)
+{
+    for (size_t i = 0; i < results->record_count; i++)
+        if (!strcmp(fb_text(results->records[i].variant), variant))
+            return true;
+    return false;
+}
+
+static bool is_named(const struct fb_record *record, const char *const *names, size_t count)
+{
+    bool named = false;
+    for (size_t n = 0; n < count; n++)
+        named |= !strcmp(fb_text(record->variant), names[n]);
+    return named;
+}
+
+enum fb_status fb_results_select(struct fb_results *results, const char *const *variants,
+                                 size_t count)
+{
+    size_t kept = 0;
+    for (size_t n = 0; n < count; n++)
+        if (!has_variant(results, variants[n]))
+            return fb_fail(FB_USAGE, "there is no record of a variant '%s'", variants[n]);
+    if (!count)
+        return FB_OK;
+    for (size_t i = 0; i < results->record_count; i++) {
+        if (is_named(&results->records[i], variants, count))
+            results->records[kept++] = results->records[i];
+        else
+            fb_record_free(&results->records[i]);
+    }
+    results->record_count = kept;
+    return fb_results_index(results);
+}
+
 const struct fb_record *fb_results_find(const struct fb_results *results, const char *key)
 {
     if (!results->record_count)

@@ -61,6 +61,11 @@ enum fb_status fb_results_index(struct fb_results *results);
 
 const struct fb_record *fb_results_find(const struct fb_results *results, const char *key);
 
+/* Keeps the records of these variants alone, in the order they have. FB_USAGE names one that has
+ * none. No names: all stay. */
+enum fb_status fb_results_select(struct fb_results *results, const char *const *variants,
+                                 size_t count);
+
 /* Reads FILE.h5 or NAME.jsonl, whichever it is by its first bytes. FB_IO: cannot be opened;
  * FB_CORRUPT: truncated, not HDF5, not ours or of a later schema. One line each, with the name. */
 enum fb_status fb_results_read(struct fb_results *results, const char *path);

@@ -20,6 +20,7 @@
 #include "core/half.h"
 #include "core/log.h"
 #include "core/numerics.h"
+#include "core/problem.h"
 #include "core/status.h"
 #include "verify/exact.h"
 #include "verify/explain.h"
