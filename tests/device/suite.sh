@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # suite.sh [BUILD-DIR [OUT-DIR]]: on a machine with a CUDA device: builds the suite for that device, runs
-# the tests that need one, checks every GPU variant on the default set, and leaves the logs in OUT-DIR
-# (device-logs by default). A test that is skipped for want of a device is a failure here.
-# CONFIGURE holds more words for configure; JOBS is the number of compilers at a time.
+# the tests that need one, checks every CUDA variant on the default set (families side by side), puts the
+# judge on trial, runs cases.sh, and leaves the logs in OUT-DIR (device-logs by default). A test that is
+# skipped for want of a device is a failure here. CONFIGURE holds more words for configure; JOBS is the
+# number of compilers at a time. The last line is `N parts, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source=$PWD
@@ -13,7 +14,7 @@ mkdir -p "$build" "$out"
 build=$(cd "$build" && pwd)
 out=$(cd "$out" && pwd)
 capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
-programs="tests/test_cuda_delta tests/test_cuda_runtime"
+programs="tests/test_cuda_delta tests/test_cuda_runtime tests/test_reference_device"
 
 [ -x configure ] || autoreconf -i
 cd "$build"
@@ -24,24 +25,60 @@ make -j"${JOBS:-$(nproc)}" flashback $programs >"$out/make.log" 2>&1 || {
     tail -n 30 "$out/make.log" >&2
     exit 1
 }
+export FLASHBACK=$build/flashback FLASHBACK_DATADIR=$source
+export OMP_WAIT_POLICY=passive # families side by side have more threads than processors
 
-failed=0
+parts=0 failed=0
+# part NAME STATUS SUMMARY
+part() {
+    parts=$((parts + 1))
+    [ "$2" -eq 0 ] || failed=$((failed + 1))
+    echo "$1: $([ "$2" -eq 0 ] && echo passed || echo FAILED) ($3)"
+}
+
 for program in $programs; do
-    log=$out/$(basename "$program").log
-    "./$program" >"$log" || failed=1
-    if grep -q '# SKIP cuda' "$log"; then
-        echo "$program was skipped: $(grep -m 1 '# SKIP' "$log")" >&2
-        failed=1
-    fi
-    echo "$program: $(grep -c '^ok' "$log") ok, $(grep -c '^not ok' "$log" || true) failed"
+    log=$out/$(basename "$program").log status=0
+    "./$program" >"$log" || status=1
+    grep -q '# SKIP cuda' "$log" && status=1
+    part "$(basename "$program")" $status "$(grep -c '^ok' "$log") ok, $(grep -c '^not ok' "$log" || true) not ok"
 done
 
-export FLASHBACK_DATADIR=$source
-mapfile -t variants < <(./flashback list | awk '$2 == "yes" && $1 !~ /^(cpu-|null$)/ { print "-v"; print $1 }')
-[ ${#variants[@]} -gt 0 ] || {
-    ./flashback list >&2
-    exit 1
-}
-./flashback check "${variants[@]}" --json "$out/check.json" >"$out/check.txt" || failed=1
-tail -n 1 "$out/check.txt"
-exit $failed
+# The instructions by themselves: products, descriptors and copies against plain loops.
+nvcc=$(sed -n 's/^NVCC = //p' Makefile)
+instructions="test_mma" arch=$capability
+[ "$capability" != 90 ] || { instructions="test_mma test_tma test_wgmma" && arch=90a; }
+for name in $instructions; do
+    $nvcc -std=c++17 -O2 -I"$source" -gencode "arch=compute_$arch,code=sm_$arch" -o "$name" \
+        "$source/tests/device/$name.cu" >"$out/$name.log" 2>&1 &
+done
+wait
+for name in $instructions; do
+    status=0
+    "./$name" >>"$out/$name.log" 2>&1 || status=1
+    part "$name" $status "$(tail -n 1 "$out/$name.log")"
+done
+
+families=()
+for family in simt cublas sm80 sm90 cudnn; do
+    mapfile -t variants < <("$FLASHBACK" list | awk -v f="$family" '$2 == "yes" && index($1, f) == 1 { print "-v"; print $1 }')
+    [ ${#variants[@]} -gt 0 ] || continue
+    families+=("$family")
+    (status=0
+    "$FLASHBACK" check "${variants[@]}" --json "$out/check-$family.json" >"$out/check-$family.txt" 2>&1 || status=$?
+    echo $status >"$out/check-$family.status") &
+done
+wait
+[ ${#families[@]} -gt 0 ] || part "variants" 1 "none runs on this device"
+for family in "${families[@]}"; do
+    part "check of $family" "$(cat "$out/check-$family.status")" "$(grep -E '^[0-9]+ cases' "$out/check-$family.txt" || true)"
+    rm "$out/check-$family.status"
+done
+
+status=0
+"$FLASHBACK" check --self-test >"$out/self-test.txt" 2>&1 || status=$?
+part "the judge on trial" $status "$(grep '^self-test:' "$out/self-test.txt" || true)"
+status=0
+bash "$source/tests/device/cases.sh" "$out/cases" >"$out/cases.txt" 2>&1 || status=$?
+part "cases" $status "$(grep -c '^ok' "$out/cases.txt") ok, $(grep -c '^not ok' "$out/cases.txt" || true) not ok"
+echo "$parts parts, $failed failed"
+[ $failed -eq 0 ]
