@@ -16,7 +16,9 @@ report()
 }
 
 mapfile -t code < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
-mapfile -t text < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.py' '*.gp' '*.ini' '*.am' '*.m4' '*.ac')
+# What lies in results/ was written by the program.
+mapfile -t text < <(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.py' '*.gp' '*.ini' '*.am' '*.m4' '*.ac' |
+    grep -v '^results/')
 
 report "no licence line in the first five" < <(for f in "${text[@]}"; do
     head -n 5 "$f" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$f"
@@ -41,7 +43,10 @@ if command -v clang-format >/dev/null; then
         sed -n 's/^\([^ ]*\):[0-9]*:[0-9]*: warning.*/\1/p' | sort | uniq -c)
 fi
 if command -v cppcheck >/dev/null; then
+    # log(0) is the lse of a row without keys, -inf; a saved block is aligned to 256 bytes and cut
+    # at multiples of 64. Said here and not in the sources: their digests tell whether results are stale.
     report "cppcheck" < <(cppcheck --quiet --std=c11 --enable=warning,portability,performance \
+        --suppress=invalidFunctionArg:kernels/cpu/forward.c --suppress=invalidPointerCast:kernels/cpu/naive.c \
         --inline-suppr --suppress=missingIncludeSystem --template='{file}:{line}: {id}: {message}' \
         -Iinclude -Isrc -I. -D_GNU_SOURCE -DHAVE_CONFIG_H -DFB_ISA=generic \
         -DFB_SRCDIR='""' -DFB_BUILDDIR='""' -DFB_PKGDATADIR='""' \

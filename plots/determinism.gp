@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
 # the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
-# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs and name the
+# levels that held, which the lines at the foot explain.
 
 NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
@@ -9,22 +10,25 @@ NAME_MOST = 0
 do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
 longer(a, b) = (a > b) ? a : b
 stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
-LEFT = 24 + 7.6 * NAME_MOST
-PANEL_WIDTH = 430
+LEFT = 24 + 8.2 * NAME_MOST # wide() of style.gp, which is read later
+PANEL_WIDTH = 460
 PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
-WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 120 + NROW * ROW
+WIDTH = (WIDTH < 760) ? 760 : WIDTH
+HEIGHT = 146 + NROW * ROW
 load 'style.gp'
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
-XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
+# The axis goes on until the longest words have room between the end of their whisker and the panel's.
+room(dummy) = PANEL_WIDTH - 16 - wide(caption(0), 8.5)
+XMOST = TOP * 1.1
+stats $DATA using (XMOST = longer(high(0) * PANEL_WIDTH / room(0), XMOST), 0) nooutput
 array SHADE[3]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
@@ -32,11 +36,13 @@ SHADE[3] = COLOR[2]
 
 ANY_CUT = 0
 stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
-NOTE = "D1: the same bits in every run with the same inputs on this machine" . \
-    (ANY_CUT ? "      " . NOTE_CUT : "")
+LEVELS = "the same bits in every run   D1: at rest   D2: under a second load   D4: with other " . \
+    "thread counts"
+NOTE = "D3, in another batch, stands in the table" . (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
 eval TITLES
+set label 14 LEVELS at screen 0.5, screen from_top(HEIGHT - 25) center font fs(8) textcolor rgb '#606060'
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)

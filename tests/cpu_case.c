@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cpu_case.c: tensors, calls and an fp64 comparison for the tests of the CPU variants.
+ * cpu_case.c: tensors, calls and a comparison with the reference for the tests of the CPU variants.
  */
 #include "tests/cpu_case.h"
 
@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/numerics.h"
 #include "core/problem.h"
+#include "measure/buffers.h"
 
 extern const struct fb_variant *const fb_variants_cpu_atomic[];
 extern const struct fb_variant *const fb_variants_cpu_ml[];
@@ -98,11 +99,6 @@ static int make(struct cpu_case *c, struct fb_tensor *t, enum fb_dtype dtype, in
     return t->data != NULL;
 }
 
-static int64_t offset(const struct fb_tensor *t, int64_t b, int64_t h, int64_t i)
-{
-    return b * t->stride[0] + h * t->stride[1] + i * t->stride[2];
-}
-
 static uint64_t seed = 1;
 
 /* Sum of twelve uniforms: normal enough, and exact enough to repeat anywhere. */
@@ -122,7 +118,7 @@ static void fill(struct fb_tensor *t)
         for (int64_t h = 0; h < t->shape[1]; h++)
             for (int64_t i = 0; i < t->shape[2]; i++)
                 for (int64_t x = 0; x < t->shape[3]; x++)
-                    fb_element_write(t->data, t->dtype, offset(t, b, h, i) + x, normal());
+                    fb_element_write(t->data, t->dtype, fb_tensor_offset(t, b, h, i, x), normal());
 }
 
 int cpu_case_init(struct cpu_case *c, const char *problem, const char *numerics, int threads,
@@ -172,119 +168,6 @@ void cpu_case_free(struct cpu_case *c)
     free(c->args.saved);
     free(c->args.workspace);
     fb_problem_free(&c->problem);
-}
-
-/* ---- Reference: the equations, one pair at a time ----------------------------------------------
- */
-
-static int sees(const struct fb_problem *p, int64_t i, int64_t j)
-{
-    const int64_t at = i + p->nk - p->nq;
-    if (p->mask == FB_MASK_CAUSAL && j > at)
-        return 0;
-    if (p->mask == FB_MASK_CAUSAL_TOPLEFT && j > i)
-        return 0;
-    if (p->window_left != FB_OPEN && j < at - p->window_left)
-        return 0;
-    return p->window_right == FB_OPEN || j <= at + p->window_right;
-}
-
-static double get(const struct fb_tensor *t, int64_t b, int64_t h, int64_t i, int64_t x)
-{
-    return fb_element_read(t->data, t->dtype, offset(t, b, h, i) + x);
-}
-
-/* One head as doubles. */
-static void copy_head(double *to, const struct fb_tensor *t, int64_t b, int64_t h)
-{
-    for (int64_t i = 0; i < t->shape[2]; i++)
-        for (int64_t x = 0; x < t->shape[3]; x++)
-            *to++ = get(t, b, h, i, x);
-}
-
-static double dot(const double *x, const double *y, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += x[i] * y[i];
-    return sum;
-}
-
-/* Adds factor * row to element `at` of output `which`, and `size` * |row| to its term sums. */
-static void add_terms(struct cpu_case *c, int which, int64_t at, double factor, double size,
-                      const double *row, int64_t n)
-{
-    for (int64_t x = 0; x < n; x++) {
-        c->ref[which][at * n + x] += factor * row[x];
-        c->terms[which][at * n + x] += size * fabs(row[x]);
-    }
-}
-
-struct head {
-    double *q, *k, *v, *dout, *p, *dp;
-};
-
-/* One query row: o, lse, and its part of every gradient. */
-static void reference_row(struct cpu_case *c, const struct head *t, int64_t row, int64_t base,
-                          int64_t i)
-{
-    const struct fb_problem *pr = &c->problem;
-    const int64_t d = pr->d, dv = pr->dv;
-    const double *q = t->q + i * d, *dout = t->dout + i * dv;
-    double most = -INFINITY, sum = 0, delta = 0, size = 0;
-    for (int64_t j = 0; j < pr->nk; j++) {
-        t->p[j] = sees(pr, i, j) ? pr->scale * dot(q, t->k + j * d, d) : -INFINITY;
-        t->dp[j] = dot(dout, t->v + j * dv, dv);
-        most = fmax(most, t->p[j]);
-    }
-    for (int64_t j = 0; j < pr->nk; j++)
-        sum += t->p[j] == -INFINITY ? 0 : exp(t->p[j] - most);
-    c->ref[1][row] = most + log(sum);
-    c->terms[1][row] = sum > 0 ? fabs(most) + fabs(log(sum)) : 0;
-    for (int64_t j = 0; j < pr->nk; j++) {
-        const double p = t->p[j] == -INFINITY ? 0 : exp(t->p[j] - c->ref[1][row]);
-        t->p[j] = p;
-        delta += p * t->dp[j];
-        size += p * fabs(t->dp[j]);
-        add_terms(c, 0, row, p, p, t->v + j * dv, dv);
-        add_terms(c, 4, base + j, p, p, dout, dv);
-    }
-    for (int64_t j = 0; j < pr->nk; j++) {
-        const double ds = pr->scale * t->p[j] * (t->dp[j] - delta);
-        const double ds_size = fabs(pr->scale) * t->p[j] * (fabs(t->dp[j]) + size);
-        add_terms(c, 2, row, ds, ds_size, t->k + j * d, d);
-        add_terms(c, 3, base + j, ds, ds_size, q, d);
-    }
-}
-
-void cpu_case_reference(struct cpu_case *c)
-{
-    const struct fb_problem *p = &c->problem;
-    const struct fb_args *a = &c->args;
-    const int64_t q = p->b * p->h * p->nq, k = p->b * p->hk * p->nk;
-    const int64_t counts[5] = {q * p->dv, q, q * p->d, k * p->d, k * p->dv};
-    for (int i = 0; i < 5; i++) {
-        c->ref[i] = calloc((size_t)counts[i] + 1, sizeof(double));
-        c->terms[i] = calloc((size_t)counts[i] + 1, sizeof(double));
-    }
-    double *memory = calloc((size_t)((p->nq + p->nk + 1) * (p->d + p->dv + 2)), sizeof *memory);
-    struct head t = {.q = memory};
-    t.k = t.q + p->nq * p->d;
-    t.v = t.k + p->nk * p->d;
-    t.dout = t.v + p->nk * p->dv;
-    t.p = t.dout + p->nq * p->dv;
-    t.dp = t.p + p->nk;
-    for (int64_t b = 0; b < p->b; b++)
-        for (int64_t h = 0; h < p->h; h++) {
-            const int64_t hk = h / (p->h / p->hk);
-            copy_head(t.q, &a->q, b, h);
-            copy_head(t.k, &a->k, b, hk);
-            copy_head(t.v, &a->v, b, hk);
-            copy_head(t.dout, &a->dout, b, h);
-            for (int64_t i = 0; i < p->nq; i++)
-                reference_row(c, &t, (b * p->h + h) * p->nq + i, (b * p->hk + hk) * p->nk, i);
-        }
-    free(memory);
 }
 
 /* ---- Calls -------------------------------------------------------------------------------------
@@ -342,7 +225,9 @@ static double difference(const struct cpu_case *c, int which, double *largest)
         for (int64_t h = 0; h < t->shape[1]; h++)
             for (int64_t i = 0; i < t->shape[2]; i++)
                 for (int64_t x = 0; x < t->shape[3]; x++, at++) {
-                    const double value = get(t, b, h, i, x), want = c->ref[which][at];
+                    const double value = fb_element_read(t->data, t->dtype,
+                                                         fb_tensor_offset(t, b, h, i, x)),
+                                 want = c->ref[which][at];
                     *largest = fmax(*largest, c->terms[which][at]);
                     if (value == want) /* infinities of one sign too */
                         continue;
@@ -374,7 +259,7 @@ uint64_t cpu_case_hash(const struct cpu_case *c, int which)
         for (int64_t h = 0; h < t->shape[1]; h++)
             for (int64_t i = 0; i < t->shape[2]; i++) {
                 const unsigned char *row =
-                    (const unsigned char *)t->data + (size_t)offset(t, b, h, i) * size;
+                    (const unsigned char *)t->data + (size_t)fb_tensor_offset(t, b, h, i, 0) * size;
                 for (size_t x = 0; x < (size_t)t->shape[3] * size; x++)
                     hash = (hash ^ row[x]) * 0x100000001b3u;
             }
@@ -391,7 +276,7 @@ static int64_t strays_of(const struct fb_tensor *t)
     for (int64_t b = 0; b < t->shape[0]; b++)
         for (int64_t h = 0; h < t->shape[1]; h++)
             for (int64_t i = 0; i < t->shape[2]; i++)
-                memset(inside + offset(t, b, h, i), 1, (size_t)t->shape[3]);
+                memset(inside + fb_tensor_offset(t, b, h, i, 0), 1, (size_t)t->shape[3]);
     for (int64_t e = 0; e < all; e++)
         for (size_t x = 0; !inside[e] && x < size; x++)
             strays += ((const unsigned char *)t->data)[(size_t)e * size + x] != POISON;

@@ -65,7 +65,9 @@ expect 4 "pipe.jsonl is a pipe" "a pipe in the journal's place" \
 (
     ulimit -n 12
     expect 4 "cannot set up a worker: Too many open files" "too few descriptors for a worker" \
-        "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp32
+        "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp32 --json "$scratch/cut.json"
+    grep -q '"complete":false' "$scratch/cut.json"
+    ok $? "... and the report says that it is not whole"
     echo "$tap_count $tap_failed" >"$scratch/counts"
 )
 read -r tap_count tap_failed <"$scratch/counts"

@@ -142,6 +142,44 @@ static void test_names(void)
     fb_results_free(&results);
 }
 
+/* How far the words beside a bar stand over the column of panels that they belong to, at most, in
+ * pixels of a picture with two columns. A character of 8.5 points takes 6 pixels or more. */
+static double overhang(const char *svg)
+{
+    const char *size = strstr(svg, "width=\"");
+    const double column = size ? strtod(size + 7, NULL) / 2 : 0;
+    double most = -column;
+    for (const char *at = svg; (at = strstr(at, "<g transform=\"translate(")); at++) {
+        char words[128] = "";
+        const double x = strtod(at + 24, NULL);
+        sscanf(at, "%*[^\n]%*[^>]>%127[^<]", words);
+        double over = x + 6 * (double)strlen(words) - (x < column ? column : 2 * column);
+        if (strstr(words, " equal") && over > most)
+            most = over;
+    }
+    return most;
+}
+
+static void test_levels(void)
+{
+    struct fb_results results;
+    size_t drawn;
+    make_results(&results, "speed");
+    for (size_t i = 0; i < results.record_count; i++) {
+        results.records[i].det_runs = results.records[i].det_equal = 1000;
+        fb_text_set(&results.records[i].det_level, "D1+D2+D4");
+    }
+    plot(&results, "svg", &drawn);
+    char *svg = content_of("determinism.svg");
+    double over = svg ? overhang(svg) : 0;
+    tap_ok(over < 0, "the longest words have their place: %.0f pixels to spare", -over);
+    tap_ok(svg && strstr(svg, "D2: under a second load") && strstr(svg, "D3, in another batch"),
+           "the levels are explained");
+    free(svg);
+    sweep("");
+    fb_results_free(&results);
+}
+
 /* What a spoiler does to the records of a small grid, of two variants and three lengths. */
 static void spoil(struct fb_record *r, int how)
 {
@@ -317,6 +355,7 @@ int main(void)
     test_formats();
     test_script();
     test_names();
+    test_levels();
     test_odd_data();
     test_few();
     test_without();

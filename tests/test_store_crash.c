@@ -8,76 +8,34 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/status.h"
 #include "store/files.h"
 #include "store/journal_private.h"
+#include "tests/journal_case.h"
 #include "tests/make_records.h"
 #include "tests/tap.h"
 
 static char folder[] = "/tmp/flashback-journal-XXXXXX";
 static char path[128];
 
-static void pause_us(long us)
-{
-    struct timespec time = {us / 1000000, us % 1000000 * 1000};
-    nanosleep(&time, NULL);
-}
-
-static enum fb_status open_shard(struct fb_journal **journal, enum fb_journal_mode mode, int shard,
-                                 struct fb_results *done)
-{
-    struct fb_run run;
-    make_run(&run, "here", shard, 2);
-    fb_status_clear();
-    enum fb_status status = fb_journal_open(journal, path, &run, mode, done);
-    fb_run_free(&run);
-    return status;
-}
-
-static enum fb_status append(struct fb_journal *journal, int number)
-{
-    struct fb_record record;
-    make_numbered(&record, number, 5);
-    enum fb_status status = fb_journal_append(journal, &record);
-    fb_record_free(&record);
-    return status;
-}
-
 /* A new journal without records. */
 static void new_journal(void)
 {
     struct fb_journal *journal;
-    open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL);
+    journal_case_open(path, &journal, FB_JOURNAL_REPLACE, 0, NULL);
     fb_journal_close(journal);
-}
-
-/* Are records 0 to count - 1 there, right and in order? */
-static bool holds_records(const struct fb_results *results, size_t count)
-{
-    bool good = results->record_count == count;
-    for (size_t i = 0; i < count && good; i++) {
-        struct fb_record wanted;
-        make_numbered(&wanted, (int)i, 5);
-        wanted.run = results->records[i].run;
-        good = same_record(&wanted, &results->records[i]);
-        fb_record_free(&wanted);
-    }
-    return good;
 }
 
 static bool file_holds(size_t count)
 {
     struct fb_results results;
-    bool good = fb_journal_read(&results, path) == FB_OK && holds_records(&results, count);
+    bool good = fb_journal_read(&results, path) == FB_OK && journal_case_holds(&results, count);
     fb_results_free(&results);
     return good;
 }
@@ -89,10 +47,10 @@ static void write_until_killed(int acknowledge)
 {
     struct fb_journal *journal;
     struct fb_results done;
-    if (open_shard(&journal, FB_JOURNAL_RESUME, 0, &done) != FB_OK)
+    if (journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, &done) != FB_OK)
         _exit(1);
     for (int number = (int)done.record_count;; number++) {
-        if (append(journal, number) != FB_OK)
+        if (journal_case_append(journal, number) != FB_OK)
             _exit(2);
         if (write(acknowledge, &number, sizeof number) != sizeof number)
             _exit(3);
@@ -112,7 +70,7 @@ static void test_kills(void)
         if (!child)
             write_until_killed(told[1]);
         close(told[1]);
-        pause_us(2000 + rand() % 15000);
+        journal_case_pause(2000 + rand() % 15000);
         kill(child, SIGKILL);
         waitpid(child, &result, 0);
         while (read(told[0], &number, sizeof number) == sizeof number)
@@ -121,7 +79,7 @@ static void test_kills(void)
         struct fb_results results;
         wrong += !WIFSIGNALED(result) || fb_journal_read(&results, path) != FB_OK ||
                  results.record_count < last || results.record_count > last + 1 ||
-                 !holds_records(&results, results.record_count);
+                 !journal_case_holds(&results, results.record_count);
         last = results.record_count;
         fb_results_free(&results);
     }
@@ -144,7 +102,7 @@ static void test_reading_while_writing(void)
     for (; last < 300 && reads < 100000; reads++) {
         struct fb_results results;
         wrong += fb_journal_read(&results, path) != FB_OK || results.record_count < last ||
-                 !holds_records(&results, results.record_count);
+                 !journal_case_holds(&results, results.record_count);
         last = results.record_count;
         fb_results_free(&results);
     }
@@ -179,7 +137,7 @@ static int fill(struct fb_journal *journal, enum fb_status *status)
 {
     int number = 0;
     fb_status_clear();
-    while (number < 1000 && (*status = append(journal, number)) == FB_OK)
+    while (number < 1000 && (*status = journal_case_append(journal, number)) == FB_OK)
         number++;
     return number;
 }
@@ -190,7 +148,7 @@ static void test_file_limit(void)
     struct fb_journal *journal;
     enum fb_status status;
     getrlimit(RLIMIT_FSIZE, &all);
-    open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL);
+    journal_case_open(path, &journal, FB_JOURNAL_REPLACE, 0, NULL);
     signal(SIGXFSZ, SIG_IGN);
     limit = all;
     limit.rlim_cur = 9000;
@@ -201,10 +159,10 @@ static void test_file_limit(void)
     setrlimit(RLIMIT_FSIZE, &all);
     struct fb_results results;
     fb_journal_read(&results, path);
-    tap_ok(holds_records(&results, (size_t)number) && !results.damage,
+    tap_ok(journal_case_holds(&results, (size_t)number) && !results.damage,
            "those are there, and nothing of the one that failed");
     fb_results_free(&results);
-    tap_ok(append(journal, number) == FB_OK && file_holds((size_t)number + 1),
+    tap_ok(journal_case_append(journal, number) == FB_OK && file_holds((size_t)number + 1),
            "with room again the run goes on");
     fb_journal_close(journal);
 }
@@ -223,13 +181,13 @@ static void test_tiny_disk(void)
     }
     strcpy(before, path);
     snprintf(path, sizeof path, "%s/x.jsonl", mount_point);
-    open_shard(&journal, FB_JOURNAL_CREATE, 0, NULL);
+    journal_case_open(path, &journal, FB_JOURNAL_CREATE, 0, NULL);
     int number = fill(journal, &status);
     tap_ok(status == FB_IO && number > 5, "disk full after %d records: %s", number,
            fb_status_message());
     tap_ok(file_holds((size_t)number), "those are there");
     mount("tmpfs", mount_point, "tmpfs", MS_REMOUNT, "size=128k");
-    tap_ok(append(journal, number) == FB_OK && file_holds((size_t)number + 1),
+    tap_ok(journal_case_append(journal, number) == FB_OK && file_holds((size_t)number + 1),
            "with room again the run goes on");
     fb_journal_close(journal);
     umount(mount_point);

@@ -4,23 +4,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/status.h"
 #include "store/crc.h"
 #include "store/files.h"
 #include "store/journal_private.h"
+#include "tests/journal_case.h"
 #include "tests/make_records.h"
 #include "tests/tap.h"
 
@@ -38,39 +35,13 @@ int flock(int fd, int operation)
     return -1;
 }
 
-static void pause_us(long us)
-{
-    struct timespec time = {us / 1000000, us % 1000000 * 1000};
-    nanosleep(&time, NULL);
-}
-
-static enum fb_status open_shard(struct fb_journal **journal, enum fb_journal_mode mode, int shard,
-                                 struct fb_results *done)
-{
-    struct fb_run run;
-    make_run(&run, "here", shard, 2);
-    fb_status_clear();
-    enum fb_status status = fb_journal_open(journal, path, &run, mode, done);
-    fb_run_free(&run);
-    return status;
-}
-
-static enum fb_status append(struct fb_journal *journal, int number)
-{
-    struct fb_record record;
-    make_numbered(&record, number, 5);
-    enum fb_status status = fb_journal_append(journal, &record);
-    fb_record_free(&record);
-    return status;
-}
-
 /* A new journal with the records 0 to count - 1; its bytes. */
 static void write_journal(int count, char **text, size_t *length)
 {
     struct fb_journal *journal;
-    open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL);
+    journal_case_open(path, &journal, FB_JOURNAL_REPLACE, 0, NULL);
     for (int i = 0; i < count; i++)
-        append(journal, i);
+        journal_case_append(journal, i);
     fb_journal_close(journal);
     fb_file_read(path, text, length);
 }
@@ -94,24 +65,10 @@ static bool holds_bytes(const char *text, size_t length)
     return same;
 }
 
-/* Are records 0 to count - 1 there, right and in order? */
-static bool holds_records(const struct fb_results *results, size_t count)
-{
-    bool good = results->record_count == count;
-    for (size_t i = 0; i < count && good; i++) {
-        struct fb_record wanted;
-        make_numbered(&wanted, (int)i, 5);
-        wanted.run = results->records[i].run;
-        good = same_record(&wanted, &results->records[i]);
-        fb_record_free(&wanted);
-    }
-    return good;
-}
-
 static bool file_holds(size_t count)
 {
     struct fb_results results;
-    bool good = fb_journal_read(&results, path) == FB_OK && holds_records(&results, count);
+    bool good = fb_journal_read(&results, path) == FB_OK && journal_case_holds(&results, count);
     fb_results_free(&results);
     return good;
 }
@@ -133,22 +90,22 @@ static void test_plain(void)
     struct fb_results done;
     write_journal(4, &text, &length);
     tap_ok(file_holds(4), "four records are written and read");
-    tap_ok(open_shard(&journal, FB_JOURNAL_CREATE, 0, NULL) == FB_USAGE && !journal,
+    tap_ok(journal_case_open(path, &journal, FB_JOURNAL_CREATE, 0, NULL) == FB_USAGE && !journal,
            "a new run over them is refused: %s", fb_status_message());
     tap_ok(holds_bytes(text, length), "and leaves them");
-    tap_ok(open_shard(&journal, FB_JOURNAL_RESUME, 1, NULL) == FB_USAGE,
+    tap_ok(journal_case_open(path, &journal, FB_JOURNAL_RESUME, 1, NULL) == FB_USAGE,
            "another shard is refused: %s", fb_status_message());
     tap_ok(holds_bytes(text, length), "and leaves them");
-    tap_ok(open_shard(&journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK && holds_records(&done, 4) &&
-               !done.damage,
+    tap_ok(journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK &&
+               journal_case_holds(&done, 4) && !done.damage,
            "resuming gives the four");
     fb_results_free(&done);
-    append(journal, 4);
-    append(journal, 4);
+    journal_case_append(journal, 4);
+    journal_case_append(journal, 4);
     fb_journal_close(journal);
     struct fb_results results;
     fb_journal_read(&results, path);
-    tap_ok(holds_records(&results, 5), "a record written twice counts once");
+    tap_ok(journal_case_holds(&results, 5), "a record written twice counts once");
     tap_ok(results.run_count == 2 && results.records[3].run == 0 && results.records[4].run == 1,
            "each record knows its run");
     fb_results_free(&results);
@@ -170,10 +127,10 @@ static void test_torn_tail(void)
         struct fb_journal *journal;
         put_bytes(text, cut);
         fb_journal_read(&done, path);
-        wrong_read += !holds_records(&done, 2) || (cut > third) != (done.damage != NULL);
+        wrong_read += !journal_case_holds(&done, 2) || (cut > third) != (done.damage != NULL);
         fb_results_free(&done);
-        bool resumed = open_shard(&journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK;
-        if (resumed && holds_records(&done, 2) && append(journal, 2) == FB_OK) {
+        bool resumed = journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK;
+        if (resumed && journal_case_holds(&done, 2) && journal_case_append(journal, 2) == FB_OK) {
             fb_journal_close(journal);
             wrong_resume += !file_holds(3);
         } else {
@@ -188,7 +145,7 @@ static void test_torn_tail(void)
     for (size_t cut = 0; cut < first; cut++) {
         struct fb_journal *journal;
         put_bytes(text, cut);
-        wrong_header += open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL) != FB_OK;
+        wrong_header += journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, NULL) != FB_OK;
         fb_journal_close(journal);
     }
     tap_ok(!wrong_header, "cut at each byte of its first line, a journal starts anew");
@@ -213,7 +170,7 @@ static void test_flipped_bits(void)
     struct fb_journal *journal;
     text[second + 40] ^= 1;
     put_bytes(text, length);
-    tap_ok(open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL) == FB_CORRUPT && !journal,
+    tap_ok(journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, NULL) == FB_CORRUPT && !journal,
            "damage with intact lines after it is not cut off: %s", fb_status_message());
     tap_ok(holds_bytes(text, length), "and the file is left");
     free(text);
@@ -226,7 +183,7 @@ static void test_other_files(void)
     struct fb_results results;
     put_bytes(letter, sizeof letter - 1);
     for (int mode = FB_JOURNAL_CREATE; mode <= FB_JOURNAL_RESUME; mode++)
-        tap_ok(open_shard(&journal, (enum fb_journal_mode)mode, 0, NULL) == FB_CORRUPT,
+        tap_ok(journal_case_open(path, &journal, (enum fb_journal_mode)mode, 0, NULL) == FB_CORRUPT,
                "a letter is no journal (mode %d): %s", mode, fb_status_message());
     tap_ok(holds_bytes(letter, sizeof letter - 1), "and is left as it was");
     fb_status_clear();
@@ -260,10 +217,10 @@ static void test_rivals(void)
     pid_t child = fork();
     if (!child) {
         char byte = 0;
-        if (open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL) != FB_OK ||
+        if (journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, NULL) != FB_OK ||
             write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
             _exit(1);
-        append(journal, 3);
+        journal_case_append(journal, 3);
         fb_journal_close(journal);
         _exit(0);
     }
@@ -273,7 +230,7 @@ static void test_rivals(void)
     free(text);
     fb_file_read(path, &text, &length);
     for (int mode = FB_JOURNAL_CREATE; mode <= FB_JOURNAL_RESUME; mode++)
-        tap_ok(open_shard(&journal, (enum fb_journal_mode)mode, 0, NULL) == FB_LOCKED,
+        tap_ok(journal_case_open(path, &journal, (enum fb_journal_mode)mode, 0, NULL) == FB_LOCKED,
                "held by another (mode %d): %s", mode, fb_status_message());
     tap_ok(holds_bytes(text, length), "and not touched");
     int result = 1;
@@ -294,10 +251,10 @@ static void test_eight(void)
     for (int i = 0; i < 8; i++)
         if (!(child[i] = fork())) {
             struct fb_journal *journal;
-            enum fb_status status = open_shard(&journal, FB_JOURNAL_RESUME, 0, NULL);
+            enum fb_status status = journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, NULL);
             if (status == FB_OK)
-                status = append(journal, i);
-            pause_us(20000);
+                status = journal_case_append(journal, i);
+            journal_case_pause(20000);
             _exit((int)status);
         }
     for (int i = 0; i < 8; i++) {
@@ -320,9 +277,9 @@ static void test_no_locks(void)
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct fb_journal *journal;
         flock_errno = codes[i];
-        bool opened = open_shard(&journal, FB_JOURNAL_REPLACE, 0, NULL) == FB_OK;
+        bool opened = journal_case_open(path, &journal, FB_JOURNAL_REPLACE, 0, NULL) == FB_OK;
         flock_errno = 0;
-        tap_ok(opened && append(journal, 0) == FB_OK, "flock says '%s': it works",
+        tap_ok(opened && journal_case_append(journal, 0) == FB_OK, "flock says '%s': it works",
                strerror(codes[i]));
         fb_journal_close(journal);
     }

@@ -18,11 +18,8 @@
 
 namespace fb {
 
-typedef CUresult (*tensor_map_encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
-                                       const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
-                                       const cuuint32_t *, CUtensorMapInterleave,
-                                       CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                       CUtensorMapFloatOOBfill);
+/* Only its type is taken from the header's declaration. */
+using tensor_map_encoder = decltype(&cuTensorMapEncodeTiled);
 
 inline tensor_map_encoder tensor_map_encoder_find()
 {

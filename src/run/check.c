@@ -117,11 +117,17 @@ static void report_reference(void *user, const char *group, double ratio, bool p
     fb_check_report_reference(check->report, group, ratio, passed);
 }
 
-static void say_result(const struct check *check, int signal)
+static enum fb_status supervise_all(struct check *check, int *signal)
+{
+    FB_TRY(supervise(check, false, signal));
+    return *signal ? FB_OK : supervise(check, true, signal);
+}
+
+static void say_result(const struct check *check, bool complete)
 {
     char counts[200];
     fb_tally_print(&check->tally, counts, sizeof counts);
-    if (signal)
+    if (!complete)
         printf("interrupted after %zu of ", check->judged);
     printf("%zu cases: %s\n", check->set.count, counts);
     if (check->reference_failures)
@@ -141,12 +147,13 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     FB_TRY_OUT(fb_check_report_open(&check.report, options));
     if (options->golden)
         FB_TRY_OUT(fb_golden_check_reference(options->golden, report_reference, &check));
-    FB_TRY_OUT(supervise(&check, false, &signal));
-    if (!signal)
-        FB_TRY_OUT(supervise(&check, true, &signal));
+    const enum fb_status ended = supervise_all(&check, &signal);
+    const bool complete = ended == FB_OK && !signal;
     fb_check_report_end(check.report);
-    say_result(&check, signal);
-    FB_TRY_OUT(fb_check_report_save(check.report, &check.tally, !signal));
+    say_result(&check, complete);
+    /* What was judged until the harness failed is worth having; the first error is reported. */
+    FB_TRY_OUT(fb_check_report_save(check.report, &check.tally, complete));
+    FB_TRY_OUT(ended);
     *exit_status = signal                                             ? 128 + signal
                    : check.reference_failures || check.plugins.broken ? 1
                                                                       : fb_tally_exit(&check.tally);

@@ -21,12 +21,12 @@
 #endif
 
 using namespace fb;
-typedef BENCH_T T;
-typedef sm80_config<T, BENCH_D, false, true> C;
+using T = BENCH_T;
+using C = sm80_config<T, BENCH_D, false, true>;
 
-typedef sm80_config<T, BENCH_D, false, false> K;
-typedef sm80_dq_config<T, BENCH_D, false> Q;
-typedef sm80_fwd_config<T, BENCH_D, false> F;
+using K = sm80_config<T, BENCH_D, false, false>;
+using Q = sm80_dq_config<T, BENCH_D, false>;
+using F = sm80_fwd_config<T, BENCH_D, false>;
 
 /* The ways to add up dQ, then the split form, then the forward (timed alone). */
 enum { SPLIT = 3, FORWARD, WAYS };

@@ -29,10 +29,9 @@
 #endif
 
 using namespace fb;
-typedef BENCH_T T;
-typedef bwd_sm90_config<BENCH_T, BENCH_D, BENCH_M, BENCH_CAUSAL, schedule<BENCH_LAG, BENCH_EARLY>,
-                        BENCH_POLICY>
-    C;
+using T = BENCH_T;
+using C = bwd_sm90_config<BENCH_T, BENCH_D, BENCH_M, BENCH_CAUSAL, schedule<BENCH_LAG, BENCH_EARLY>,
+                          BENCH_POLICY>;
 
 struct shape {
     int b, h, hk, nq, nk, bshd;

@@ -11,7 +11,7 @@
 #include "tests/device/check.cuh"
 
 using namespace fb;
-typedef __nv_bfloat16 T;
+using T = __nv_bfloat16;
 
 enum { ROWS = 100, HEADS = 3, BATCH = 2, COLS = 128, BOX = 80, FIRST = 40 };
 
