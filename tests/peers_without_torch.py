@@ -257,6 +257,12 @@ def test_command_line():
                 status = main.main([*words, "--flashback", FLASHBACK])
         return status, out.getvalue(), err.getvalue()
 
+    words = ["/home/me/x.ini", "-o", "there/x.h5", "--flashback=/opt/bin/flashback", "-o/tmp/y.h5",
+             "-s", "recipe=file:/data/in.h5#sink", "threads=1", "experiments/x.ini"]
+    ok([main.told(word, "there/x.h5") for word in words]
+       == ["x.ini", "-o", "x.h5", "--flashback=flashback", "-oy.h5", "-s",
+           "recipe=file:in.h5#sink", "threads=1", "experiments/x.ini"],
+       "the facts tell the command without the folders of this machine")
     path = scratch("peers.ini")
     status, out, _ = run(path, "--dry-run", "-v", "torch-flash", "-v", "torch-cudnn")
     ok(status == 0 and len(out.split()) == 18 and "torch-cudnn|b=1" in out, "--dry-run")

@@ -3,6 +3,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,8 +68,21 @@ def choose(names, torch):
     return [peer for peer in PEERS.values() if torch is None or not peer.present(torch)]
 
 
+# A path from the root, whole or behind "-o", "--output=" or "recipe=file:".
+ROOTED = re.compile(r"(-\w|[^/]*[=:]|)/(?:.*/)?([^/]*)")
+
+
+def told(argument, output):
+    """An argument without the machine's folders, of the output and of any path from the root."""
+    if output and argument.endswith(output):
+        return argument[: -len(output)] + os.path.basename(output)
+    found = ROOTED.fullmatch(argument)
+    return found[1] + found[2] if found else argument
+
+
 def facts_of(options, argv, torch, text, keys):
-    found = {"program": "torch_peers", "argv": " ".join(["torch_peers.py", *argv]),
+    words = [told(argument, options.output) for argument in argv]
+    found = {"program": "torch_peers", "argv": " ".join(["torch_peers.py", *words]),
              "started": record.now(), **device.facts(torch)}
     name = os.path.splitext(os.path.basename(options.experiment))[0]
     found.update({"experiment": name, "experiment_text": text, **grid.read_texts(text)})
