@@ -21,6 +21,7 @@
 #define FB_KERNELS_CUDA_BWD_PREPOST_CUH
 
 #include "bwd_sm90_config.cuh"
+#include "fragment.cuh"
 #include "mbarrier.cuh"
 #include "tma.cuh"
 #include "warpgroup.cuh"
@@ -50,18 +51,6 @@ struct bwd_join_args {
     int kv_heads, nk, tiles_n, splits;
     float scale;
 };
-
-template <class T>
-__device__ __forceinline__ float dot8(uint4 x, uint4 y)
-{
-    using E = elem<T>;
-    float sum = 0;
-    const uint32_t a[4] = {x.x, x.y, x.z, x.w}, b[4] = {y.x, y.y, y.z, y.w};
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        sum += E::lo(a[i]) * E::lo(b[i]) + E::hi(a[i]) * E::hi(b[i]);
-    return sum;
-}
 
 template <class C>
 __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)

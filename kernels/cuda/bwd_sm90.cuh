@@ -55,7 +55,8 @@ template <class C>
 __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem)
 {
     uint64_t keep = l2_evict_last();
-    int tile = b.first, head = b.head;
+    const int start = bwd_tile_start(p, b);
+    int tile = start, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
         int stage = i & 1, parity = (i >> 1 & 1) ^ 1, row = tile * C::M;
@@ -83,7 +84,7 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
                      row, head, b.batch, keep);
         bulk_load(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.delta + stat, C::STAT_BYTES, full);
         tile = bwd_tile_next(p, b, tile);
-        head += tile == b.first;
+        head += tile == start;
     }
 }
 
@@ -93,7 +94,8 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 {
     uint64_t keep = l2_evict_last();
     uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
-    int tile = b.first, head = b.head;
+    const int start = bwd_tile_start(p, b);
+    int tile = start, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
         int block = (b.batch * p.heads + head) * p.tiles_m + tile;
@@ -119,7 +121,7 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
             turn_pass(turn);
         }
         tile = bwd_tile_next(p, b, tile);
-        head += tile == b.first;
+        head += tile == start;
     }
 }
 

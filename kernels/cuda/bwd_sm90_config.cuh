@@ -15,7 +15,9 @@
  *   D=128 M=64            32  32     32       32        32      32     1      193
  *   D=128 M=80            32  32     40       40        40      40     1.3    225.4 of 227
  *   D=64  M=128           16  16     32       32        64      32     2      194
- * Without dQ (DQ_NONE) the dS and dQ columns vanish: 129, 145.3 and 98.
+ * Without dQ (DQ_NONE) the dS and dQ columns vanish: 129, 145.3 and 98.  A CTA that owns all of a
+ * head (DQ_UNIT) has a tile of O besides, and LSE and D of two heads: 224.2 for D=128 M=64 and
+ * D=64.
  */
 #ifndef FB_KERNELS_CUDA_BWD_SM90_CONFIG_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_CONFIG_CUH
@@ -33,9 +35,12 @@ struct schedule {
     static constexpr bool EARLY_DV = EARLY_DV_;
 };
 
-/* How CTAs add into dQ: in any order, each query tile in a fixed order of key tiles, or not at all
- * (the split backward, whose dQ is bwd_sm90_dq.cuh's). */
-enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED, DQ_NONE };
+/* How CTAs add into dQ: in any order, each query tile in a fixed order of key tiles, not at all
+ * (the split backward, whose dQ is bwd_sm90_dq.cuh's), or one CTA all of a head's
+ * (bwd_sm90_unit.cuh). */
+enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED, DQ_NONE, DQ_UNIT };
+
+constexpr int unit_rows = 1024; /* query rows of a head under DQ_UNIT, at most */
 
 template <class T_, int D_, int M_, bool CAUSAL_, class SCHEDULE_, dq_policy POLICY_ = DQ_ANY_ORDER>
 struct bwd_sm90_config {
@@ -44,6 +49,7 @@ struct bwd_sm90_config {
     static constexpr int D = D_, M = M_, N = 128;
     static constexpr bool CAUSAL = CAUSAL_;
     static constexpr bool ORDERED = POLICY_ == DQ_ORDERED, WITH_DQ = POLICY_ != DQ_NONE;
+    static constexpr bool UNIT = POLICY_ == DQ_UNIT;
     static constexpr dq_form DQ = M % 64 ? DQ_SWAPPED : D == 64 ? DQ_ROWS : DQ_COLUMNS;
     static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64; /* columns of a half's product */
     static constexpr int PANELS = D / 64;
@@ -55,6 +61,7 @@ struct bwd_sm90_config {
     static constexpr uint32_t DS_BYTES = WITH_DQ ? 2 * Q_PANEL : 0;
     static constexpr uint32_t DQ_HALF = WITH_DQ ? M * D * 2 : 0;
     static constexpr uint32_t STAT_BYTES = M * 4;
+    static constexpr uint32_t STATS_BYTES = UNIT ? 2 * unit_rows * 4 : 2 * STAT_BYTES;
 
     static constexpr uint32_t K_AT = 0;
     static constexpr uint32_t V_AT = K_AT + KV_BYTES;
@@ -62,11 +69,12 @@ struct bwd_sm90_config {
     static constexpr uint32_t DO_AT = Q_AT + 2 * Q_BYTES;
     static constexpr uint32_t DS_AT = DO_AT + 2 * Q_BYTES;
     static constexpr uint32_t DQ_AT = DS_AT + 2 * DS_BYTES;
-    static constexpr uint32_t LSE_AT = DQ_AT + 2 * DQ_HALF;
-    static constexpr uint32_t DELTA_AT = LSE_AT + 2 * STAT_BYTES;
+    static constexpr uint32_t O_AT = DQ_AT + 2 * DQ_HALF;
+    static constexpr uint32_t LSE_AT = O_AT + (UNIT ? Q_BYTES : 0);
+    static constexpr uint32_t DELTA_AT = LSE_AT + STATS_BYTES;
 
     /* Barriers, 8 bytes each; rings of two: +8 for stage (or warpgroup) 1. */
-    static constexpr uint32_t Q_FULL = DELTA_AT + 2 * STAT_BYTES;
+    static constexpr uint32_t Q_FULL = DELTA_AT + STATS_BYTES;
     static constexpr uint32_t Q_EMPTY = Q_FULL + 16;
     static constexpr uint32_t DO_FULL = Q_FULL + 32;
     static constexpr uint32_t DO_EMPTY = Q_FULL + 48;
@@ -74,11 +82,17 @@ struct bwd_sm90_config {
     static constexpr uint32_t DS_EMPTY = Q_FULL + 80;
     static constexpr uint32_t DQ_FULL = Q_FULL + 96;
     static constexpr uint32_t DQ_EMPTY = Q_FULL + 112;
-    static constexpr uint32_t SMEM_BYTES = Q_FULL + 128;
+    /* DQ_UNIT alone. */
+    static constexpr uint32_t STAT_FULL = Q_FULL + 128;
+    static constexpr uint32_t O_FULL = Q_FULL + 144;
+    static constexpr uint32_t O_EMPTY = Q_FULL + 152;
+    static constexpr uint32_t KV_EMPTY = Q_FULL + 160;
+    static constexpr uint32_t SMEM_BYTES = Q_FULL + (UNIT ? 168 : 128);
 
     static_assert(D == 64 || D == 128, "head dimensions of this kernel");
     static_assert(DQ != DQ_ROWS || M == 128, "split by rows needs 64 rows a warpgroup");
     static_assert(WITH_DQ || !SCHEDULE::LAG, "without dQ there is nothing to lag");
+    static_assert(!UNIT || (SCHEDULE::LAG && DQ != DQ_SWAPPED), "shapes of the unit form");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
 };
 

@@ -71,9 +71,9 @@ __device__ __forceinline__ void gemm_dq(float (&acc)[C::DQ_N / 2], uint32_t ds, 
 }
 
 /*
- * Hides what a key may not see: row r of the fragment sees queries from `from[r]` on.  Keys past
- * the end are hidden too: their K rows are zeros and their scores finite, which fp16 would not
- * survive.
+ * Hides what a key may not see: row r of the fragment sees queries from `from[r]` on, columns as
+ * this lane counts them.  Keys past the end are hidden too: their K rows are zeros and their scores
+ * finite, which fp16 would not survive.
  */
 template <class C>
 __device__ __forceinline__ void scores_mask(float (&s)[C::M / 2], int query, const int (&from)[2])
@@ -168,37 +168,44 @@ __device__ __forceinline__ void part_store(const bwd_sm90_args &p, const bwd_blo
             make_float4(acc[4 * c], acc[4 * c + 1], acc[4 * c + 2], acc[4 * c + 3]);
 }
 
-/* What an MMA thread keeps from one iteration to the next. */
+/* What an MMA thread keeps from one iteration to the next; in brackets, DQ_UNIT alone. */
 template <class C>
 struct bwd_state {
     float dk[C::D / 2], dv[C::D / 2];
-    uint32_t smem, k_rows, v_rows, ds_lane, dq_lane, stat_lane;
-    int w, query_lane, from[2], mask_below, tile;
+    uint32_t smem, k_rows, ds_lane, dq_lane, stat_lane;
+    int w, from[2], mask_below, tile;
+    int rows, tile_n; /* [first row of LSE and D; key tile] */
 };
 
 template <class C>
-__device__ __forceinline__ void bwd_state_init(bwd_state<C> &a, const bwd_sm90_args &p,
-                                               const bwd_block &b, uint32_t smem, int w)
+__device__ __forceinline__ void bwd_state_init(bwd_state<C> &a, uint32_t smem, int w)
 {
     const int t = threadIdx.x % 128, l = t % 32, warp = t / 32;
 
-#pragma unroll
-    for (int i = 0; i < C::D / 2; i++)
-        a.dk[i] = a.dv[i] = 0;
-    a.smem = smem, a.w = w, a.tile = b.first;
-    a.k_rows = smem + C::K_AT + w * 8192, a.v_rows = smem + C::V_AT + w * 8192;
+    a.smem = smem, a.w = w;
+    a.k_rows = smem + C::K_AT + w * 8192;
     a.ds_lane = smem + C::DS_AT + w * C::Q_PANEL +
                 swizzle_offset(8 * (l / 16) + l % 8, 2 * warp + l / 8 % 2);
     a.dq_lane = smem + C::DQ_AT + w * C::DQ_HALF + t * 16;
     a.stat_lane = smem + 8 * (l % 4);
-    a.query_lane = 2 * (l % 4);
+}
+
+/* Zero sums, and the mask of 128 keys from `first`. */
+template <class C>
+__device__ __forceinline__ void bwd_state_keys(bwd_state<C> &a, int first, int nk, int offset)
+{
+    const int t = threadIdx.x % 128;
+
+#pragma unroll
+    for (int i = 0; i < C::D / 2; i++)
+        a.dk[i] = a.dv[i] = 0;
     for (int r = 0; r < 2; r++) {
-        int key = b.key + 64 * w + 16 * warp + l / 4 + 8 * r;
-        a.from[r] = key >= p.nk ? 0x40000000 : C::CAUSAL ? key - p.offset : 0;
+        int key = first + 64 * a.w + 16 * (t / 32) + t % 32 / 4 + 8 * r;
+        a.from[r] = (key >= nk ? 0x40000000 : C::CAUSAL ? key - offset : 0) - 2 * (t % 4);
     }
     /* Query rows below this one need the mask; keys past the end need it everywhere. */
-    a.mask_below = C::CAUSAL ? b.key + C::N - 1 - p.offset : 0;
-    if (b.key + C::N > p.nk)
+    a.mask_below = C::CAUSAL ? first + C::N - 1 - offset : 0;
+    if (first + C::N > nk)
         a.mask_below = 0x40000000;
 }
 
@@ -224,7 +231,8 @@ __device__ __forceinline__ void issue_dq(bwd_state<C> &a, float (&dq)[C::DQ_N / 
 
 /* Hands a finished half of dQ of iteration j to the writer warp. */
 template <class C>
-__device__ __forceinline__ void dq_send(bwd_state<C> &a, const float (&dq)[C::DQ_N / 2], int j)
+__device__ __forceinline__ void dq_send(bwd_state<C> &a, const bwd_sm90_args &,
+                                        const float (&dq)[C::DQ_N / 2], int j)
 {
     if (C::SCHEDULE::LAG)
         mbarrier_arrive_warp(a.smem + C::DS_EMPTY + 8 * (j & 1));
@@ -234,29 +242,33 @@ __device__ __forceinline__ void dq_send(bwd_state<C> &a, const float (&dq)[C::DQ
     mbarrier_arrive_warp(a.smem + C::DQ_FULL + 8 * a.w);
 }
 
-/* One iteration.  With LAG the first one of a CTA has no dQ to compute. */
-template <class C, bool FIRST>
-__device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int i)
+/* One iteration.  With LAG the first one of a CTA (DQ_UNIT: of a key tile) has no dQ to compute. */
+template <class C, bool FIRST, class P>
+__device__ __forceinline__ void bwd_step(bwd_state<C> &a, const P &p, int i)
 {
     using S = typename C::SCHEDULE;
     constexpr bool WITH_DQ = C::WITH_DQ && !(S::LAG && FIRST);
     const int stage = i & 1, parity = i >> 1 & 1;
     const uint32_t q_tile = a.smem + C::Q_AT + stage * C::Q_BYTES;
     const uint32_t do_tile = a.smem + C::DO_AT + stage * C::Q_BYTES;
+    const uint32_t stat =
+        a.stat_lane + (C::UNIT ? (a.rows + a.tile * C::M) * 4 : stage * C::STAT_BYTES);
     float s[C::M / 2], dp[C::M / 2], dq[C::DQ_N / 2];
     uint32_t pf[C::M / 4], gf[C::M / 4];
 
     issue_scores<C>(a, s, i);
     mbarrier_wait(a.smem + C::DO_FULL + 8 * stage, parity);
     wgmma_fence();
-    gemm_scores<C>(dp, a.v_rows, do_tile);
+    gemm_scores<C>(dp, a.k_rows + (C::V_AT - C::K_AT), do_tile);
     wgmma_commit();
 
+    if (C::UNIT)
+        mbarrier_wait(a.smem + C::STAT_FULL + 8 * stage, parity);
     wgmma_wait<1>(); /* S */
     registers_pin(s);
     if (a.tile * C::M < a.mask_below)
-        scores_mask<C>(s, a.tile * C::M + a.query_lane, a.from);
-    scores_exp<C>(s, pf, a.stat_lane + C::LSE_AT + stage * C::STAT_BYTES, scale_log2);
+        scores_mask<C>(s, a.tile * C::M, a.from);
+    scores_exp<C>(s, pf, stat + C::LSE_AT, p.scale_log2);
     if (S::EARLY_DV) {
         registers_pin(pf);
         wgmma_fence();
@@ -265,7 +277,7 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int 
     }
     wgmma_wait<S::EARLY_DV ? 1 : 0>(); /* dP */
     registers_pin(dp);
-    scores_grad<C>(s, dp, gf, a.stat_lane + C::DELTA_AT + stage * C::STAT_BYTES);
+    scores_grad<C>(s, dp, gf, stat + C::DELTA_AT);
 
     /* With LAG the other warpgroup may still read this buffer for dQ of iteration i - 2. */
     if (S::LAG)
@@ -292,7 +304,7 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, float scale_log2, int 
         registers_pin(dq);
     mbarrier_arrive_warp(a.smem + C::DO_EMPTY + 8 * stage);
     if (WITH_DQ)
-        dq_send<C>(a, dq, i - S::LAG);
+        dq_send<C>(a, p, dq, i - S::LAG);
     wgmma_wait<0>(); /* dK */
     mbarrier_arrive_warp(a.smem + C::Q_EMPTY + 8 * stage);
 }
@@ -307,18 +319,20 @@ __device__ __forceinline__ void bwd_steps(bwd_state<C> &a, const bwd_sm90_args &
     int i = 0;
 
     if (S::LAG) {
-        bwd_step<C, true>(a, p.scale_log2, i++);
+        bwd_step<C, true>(a, p, i++);
         a.tile = bwd_tile_next(p, b, a.tile);
     }
     for (; i < b.steps; i++) {
-        bwd_step<C, false>(a, p.scale_log2, i);
+        /* Descriptors are made anew: kept from step to step they would not fit. */
+        a.smem = register_copy(a.smem), a.k_rows = register_copy(a.k_rows);
+        bwd_step<C, false>(a, p, i);
         a.tile = bwd_tile_next(p, b, a.tile);
     }
     if (S::LAG) {
         issue_dq<C>(a, dq, i - 1);
         wgmma_wait<0>();
         registers_pin(dq);
-        dq_send<C>(a, dq, i - 1);
+        dq_send<C>(a, p, dq, i - 1);
     }
 }
 
@@ -328,7 +342,9 @@ __device__ __forceinline__ void bwd_mma(const bwd_sm90_args &p, const bwd_block 
 {
     bwd_state<C> a;
 
-    bwd_state_init<C>(a, p, b, smem, w);
+    bwd_state_init<C>(a, smem, w);
+    bwd_state_keys<C>(a, b.key, p.nk, p.offset);
+    a.tile = bwd_tile_start(p, b);
     if (b.steps > 0)
         bwd_steps<C>(a, p, b);
     registers_pin(a.dv);

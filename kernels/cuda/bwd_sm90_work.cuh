@@ -25,20 +25,35 @@ struct bwd_sm90_args {
     float scale, scale_log2;
 };
 
-/* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of the heads from `head`.
- */
+/* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of the heads from `head`,
+ * upwards or `down`. */
 struct bwd_block {
     int batch, kv_head, split, head, key, tile_n, first, span, steps;
+    bool down;
 };
 
-/* Query tiles run upwards, then the next head of the group starts over. */
+/* The first query tile of each head, and the next one; after the last the next head starts over. */
+__device__ __forceinline__ int bwd_tile_start(const bwd_sm90_args &p, const bwd_block &b)
+{
+    return b.down ? p.tiles_m - 1 : b.first;
+}
+
 __device__ __forceinline__ int bwd_tile_next(const bwd_sm90_args &p, const bwd_block &b, int tile)
 {
+    if (b.down)
+        return tile == b.first ? p.tiles_m - 1 : tile - 1;
     return tile + 1 == p.tiles_m ? b.first : tile + 1;
 }
 
-/* Which work a CTA does.  Units of batch x key head x split of its group are launched in sections
- * (see the launcher). */
+/*
+ * Which work a CTA does.  Units of batch x key head x split of its group are launched in sections
+ * (see the launcher).
+ *
+ * Ordered causal sections alternate.  Up: shortest key tiles first, each from its diagonal upwards.
+ * Down: longest first, from the last query tile downwards.  The CTAs of an up section end in the
+ * order of their lengths, those of the down section after it start as they do, and all end
+ * together.  In both, a CTA waits for its turn only on CTAs launched before it.
+ */
 template <class C>
 __device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p, int cta)
 {
@@ -50,8 +65,8 @@ __device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p, int 
     int tile = inside / width;
     int unit = section * p.section + inside % width;
 
-    /* A CTA waits for its turn only on CTAs launched before it: causal tiles then run backwards. */
-    if (C::ORDERED && C::CAUSAL)
+    b.down = C::ORDERED && C::CAUSAL && ((units - 1) / p.section - section) % 2 == 0;
+    if (C::ORDERED && C::CAUSAL && !b.down)
         tile = p.tiles_n - 1 - tile;
     b.tile_n = tile;
     b.split = unit % p.splits;
@@ -66,14 +81,14 @@ __device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p, int 
 }
 
 /*
- * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full: the tiles
- * before it.  Causal: the visible tiles after it, so a CTA's first query tile, on its diagonal, has
- * rank 0 and nobody waits at the start.
+ * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full or down: the
+ * tiles before it.  Up: the visible tiles after it, so a CTA's first query tile, on its diagonal,
+ * has rank 0 and nobody waits at the start.
  */
 template <class C>
 __device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_block &b, int tile)
 {
-    if (!C::CAUSAL)
+    if (!C::CAUSAL || b.down)
         return b.tile_n;
     return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.offset) / C::N) - b.tile_n;
 }

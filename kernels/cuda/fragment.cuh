@@ -11,6 +11,19 @@
 
 namespace fb {
 
+/* The dot product of 16 bytes of elements with 16 others. */
+template <class T>
+__device__ __forceinline__ float dot8(uint4 x, uint4 y)
+{
+    using E = elem<T>;
+    float sum = 0;
+    const uint32_t a[4] = {x.x, x.y, x.z, x.w}, b[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        sum += E::lo(a[i]) * E::lo(b[i]) + E::hi(a[i]) * E::hi(b[i]);
+    return sum;
+}
+
 /* Pairs of a score fragment as the A operand of the next product. */
 template <class T, int COUNT>
 __device__ __forceinline__ void fragment_pack(uint32_t (&packed)[COUNT / 2],

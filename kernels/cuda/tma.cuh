@@ -99,6 +99,12 @@ __device__ __forceinline__ void bulk_wait()
     asm volatile("cp.async.bulk.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
+/* Orders what the copy engine did to global memory, completed, before what it is told next. */
+__device__ __forceinline__ void fence_proxy_async_global()
+{
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
 /* Ordered additions: spin until `turn` others are done, and tell the next one. */
 __device__ __forceinline__ void turn_wait(const unsigned *counter, unsigned turn)
 {
@@ -106,12 +112,12 @@ __device__ __forceinline__ void turn_wait(const unsigned *counter, unsigned turn
     do
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
     while (seen != turn);
-    asm volatile("fence.proxy.async.global;" ::: "memory"); /* acquired, then the bulk reduction */
+    fence_proxy_async_global(); /* acquired, then the bulk reduction */
 }
 
 __device__ __forceinline__ void turn_pass(unsigned *counter)
 {
-    asm volatile("fence.proxy.async.global;" ::: "memory");
+    fence_proxy_async_global();
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
