@@ -14,16 +14,10 @@
 
 #ifdef FB_HEAD_DIM
 
-extern "C" {
-extern const struct fb_sm90_kernels FB_SM90_NAME(atomic, FB_HEAD_DIM);
-}
-#if FB_HEAD_DIM == 64 || FB_HEAD_DIM == 128
-using table = fb_sm90_key_major_table<FB_HEAD_DIM, fb::DQ_ANY_ORDER>;
-const struct fb_sm90_kernels FB_SM90_NAME(atomic, FB_HEAD_DIM) = {
-    table::workspace, table::query_rows, table::backward};
-#else
-const struct fb_sm90_kernels FB_SM90_NAME(atomic, FB_HEAD_DIM) = {};
-#endif
+template <int D>
+using table = fb_sm90_key_major_table<D, fb::DQ_ANY_ORDER>;
+
+FB_SM90_DEFINE_KERNELS(atomic, table)
 
 #else
 
@@ -35,28 +29,11 @@ FB_FOR_EACH_HEAD_DIM(DECLARE)
 extern const struct fb_variant *const fb_variants_sm90_atomic[];
 }
 
-constexpr struct fb_sm90_size table[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
+constexpr struct fb_sm90_size sizes[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
 
-using functions = fb_sm90_functions<table>;
-
-static const struct fb_variant atomic = {
-    .abi_version = FB_ABI_VERSION,
-    .struct_size = sizeof(struct fb_variant),
-    .name = "sm90-atomic",
-    .summary = "Hopper wgmma and bulk copies; fp32 dQ by reductions in the L2",
-    .backend = "sm90",
-    .properties = {.deterministic = FB_DET_DK | FB_DET_DV,
-                   .gemms = 5,
-                   .saved_growth = FB_GROWTH_NONE,
-                   .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = functions::why_not,
-    .sizes = functions::sizes,
-    .tiles = functions::tiles,
-    .prepare = NULL,
-    .release = NULL,
-    .forward = fb_sm90_forward,
-    .backward = functions::backward,
-};
+static const struct fb_variant atomic = fb_sm90_variant<sizes>(
+    "sm90-atomic", "Hopper wgmma and bulk copies; fp32 dQ by reductions in the L2",
+    FB_DET_DK | FB_DET_DV, 5);
 
 const struct fb_variant *const fb_variants_sm90_atomic[] = {&atomic, NULL};
 

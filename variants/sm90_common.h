@@ -64,6 +64,33 @@ struct fb_sm90_functions {
 /* The forward's launch (sm90_forward.cu). */
 cudaError_t fb_sm90_forward_enqueue(const struct fb_problem *problem, const fb::sm90_call &call);
 
+/* The descriptor of the family SIZES: what differs between families is said, the rest is theirs. */
+template <const struct fb_sm90_size *SIZES>
+constexpr struct fb_variant fb_sm90_variant(const char *name, const char *summary,
+                                            unsigned deterministic, int gemms)
+{
+    using functions = fb_sm90_functions<SIZES>;
+    return {
+        .abi_version = FB_ABI_VERSION,
+        .struct_size = sizeof(struct fb_variant),
+        .name = name,
+        .summary = summary,
+        .backend = "sm90",
+        .properties = {.deterministic = deterministic,
+                       .gemms = gemms,
+                       .saved_growth = FB_GROWTH_NONE,
+                       .workspace_growth = FB_GROWTH_LINEAR},
+        .why_not = functions::why_not,
+        .sizes = functions::sizes,
+        .tiles = functions::tiles,
+        .prepare = NULL,
+        .release = NULL,
+        .forward = fb_sm90_forward,
+        .backward = functions::backward,
+        .accepts = 0,
+    };
+}
+
 static inline bool fb_sm90_is_causal(const struct fb_problem *problem)
 {
     return problem->mask != FB_MASK_FULL;
@@ -76,5 +103,22 @@ static inline bool fb_sm90_is_causal(const struct fb_problem *problem)
  */
 #define FB_SM90_NAME_(family, d) fb_sm90_##family##_d##d
 #define FB_SM90_NAME(family, d) FB_SM90_NAME_(family, d)
+
+/* The kernels of one head size, from the family's table for it; none where there are no kernels. */
+template <template <int> class TABLE, int D>
+constexpr struct fb_sm90_kernels fb_sm90_kernels_of()
+{
+    if constexpr (D == 64 || D == 128)
+        return {TABLE<D>::workspace, TABLE<D>::query_rows, TABLE<D>::backward};
+    else
+        return {};
+}
+
+#define FB_SM90_DEFINE_KERNELS(family, TABLE)                                                      \
+    extern "C" {                                                                                   \
+    extern const struct fb_sm90_kernels FB_SM90_NAME(family, FB_HEAD_DIM);                         \
+    }                                                                                              \
+    const struct fb_sm90_kernels FB_SM90_NAME(family, FB_HEAD_DIM) =                               \
+        fb_sm90_kernels_of<TABLE, FB_HEAD_DIM>();
 
 #endif

@@ -14,16 +14,10 @@
 
 #ifdef FB_HEAD_DIM
 
-extern "C" {
-extern const struct fb_sm90_kernels FB_SM90_NAME(split, FB_HEAD_DIM);
-}
-#if FB_HEAD_DIM == 64 || FB_HEAD_DIM == 128
-using table = fb_sm90_split_table<FB_HEAD_DIM>;
-const struct fb_sm90_kernels FB_SM90_NAME(split, FB_HEAD_DIM) = {
-    table::workspace, table::query_rows, table::backward};
-#else
-const struct fb_sm90_kernels FB_SM90_NAME(split, FB_HEAD_DIM) = {};
-#endif
+template <int D>
+using table = fb_sm90_split_table<D>;
+
+FB_SM90_DEFINE_KERNELS(split, table)
 
 #else
 
@@ -35,28 +29,10 @@ FB_FOR_EACH_HEAD_DIM(DECLARE)
 extern const struct fb_variant *const fb_variants_sm90_split[];
 }
 
-constexpr struct fb_sm90_size table[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
+constexpr struct fb_sm90_size sizes[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
 
-using functions = fb_sm90_functions<table>;
-
-static const struct fb_variant split = {
-    .abi_version = FB_ABI_VERSION,
-    .struct_size = sizeof(struct fb_variant),
-    .name = "sm90-split",
-    .summary = "Hopper wgmma and bulk copies; dQ by a kernel of its own",
-    .backend = "sm90",
-    .properties = {.deterministic = FB_DET_ALL,
-                   .gemms = 7,
-                   .saved_growth = FB_GROWTH_NONE,
-                   .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = functions::why_not,
-    .sizes = functions::sizes,
-    .tiles = functions::tiles,
-    .prepare = NULL,
-    .release = NULL,
-    .forward = fb_sm90_forward,
-    .backward = functions::backward,
-};
+static const struct fb_variant split = fb_sm90_variant<sizes>(
+    "sm90-split", "Hopper wgmma and bulk copies; dQ by a kernel of its own", FB_DET_ALL, 7);
 
 const struct fb_variant *const fb_variants_sm90_split[] = {&split, NULL};
 
