@@ -2,7 +2,7 @@
  *
  * Checks, then times, one configuration of the sm_90a backward (chosen by -D at compile time):
  *   bench_sm90 check            many small and odd shapes against the fp64 reference
- *   bench_sm90 time N [HK]      16,384 tokens at length N, 2048/d heads, one head checked first
+ *   bench_sm90 time N [GROUP]   16,384 tokens at length N, 2048/d heads, one head checked first
  * A timed sample is events around the three launches, after 256 MiB memsets outside the span and
  * a rest of 20 times the sample; the median of 9 is printed, with the spread.
  */
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kernels/cuda/bwd_sm90_launch.cuh"
+#include "kernels/cuda/sm90_unit.h"
 #include "tests/device/reference.cuh"
 
 #ifndef BENCH_T
@@ -44,6 +45,29 @@ struct data {
     float *lse;
     size_t q_count, k_count, workspace;
 };
+
+/* The unit form is compiled apart (kernels/cuda/sm90_unit_kernels.cu) in its shipped tiles. */
+static size_t workspace_bytes(const shape &s)
+{
+    if constexpr (C::UNIT)
+        return unit_sm90<C::D>::workspace_bytes(s.b, s.h, s.nq);
+    else
+        return bwd_workspace_bytes<C>(s.b, s.h, s.hk, s.nq, s.nk);
+}
+
+static cudaError_t enqueue(const sm90_call &p)
+{
+    if constexpr (C::UNIT)
+        return unit_sm90<C::D>::enqueue(elem<T>::is_bf16, C::CAUSAL, p);
+    else
+        return bwd_sm90_enqueue<C>(p);
+}
+
+/* What the policy takes: a unit is one head of two to 1,024 rows. */
+static bool takes(const shape &s)
+{
+    return !C::UNIT || (s.h == s.hk && s.nq > C::M && s.nq <= unit_rows);
+}
 
 static __device__ uint32_t mix(uint64_t x)
 {
@@ -100,7 +124,7 @@ static void data_make(data *x, const shape &s)
     fill_normal<<<1024, 256>>>((T *)p.dout.data, x->q_count, 4, 1, 0);
     fill_normal<<<1024, 256>>>((T *)p.o.data, x->q_count, 5, 1.6f / sqrtf(s.nk), 0);
     fill_lse<<<1024, 256>>>(x->lse, n, s.nq, s.nk, C::CAUSAL);
-    x->workspace = bwd_workspace_bytes<C>(s.b, s.h, s.hk, s.nq, s.nk);
+    x->workspace = workspace_bytes(s);
     CHECK_CUDA(cudaMalloc(&p.workspace, x->workspace));
     p.lse = x->lse, p.lse_batch = (int64_t)s.h * s.nq, p.lse_head = s.nq, p.lse_row = 1;
     p.offset = s.nk - s.nq, p.scale = 1 / sqrtf(C::D);
@@ -194,7 +218,7 @@ static void errors(data *x, int heads, double worst[3])
             int group = x->s.h / x->s.hk;
             reference_group(&r, x, b, kh);
             poison(x);
-            CHECK_CUDA(bwd_sm90_enqueue<C>(x->p));
+            CHECK_CUDA(enqueue(x->p));
             CHECK_CUDA(cudaDeviceSynchronize());
             double e[3] = {0, distance(x->p.dk, b, kh, r.dk), distance(x->p.dv, b, kh, r.dv)};
             for (int g = 0; g < group; g++) {
@@ -217,12 +241,12 @@ static bool errors_fine(const shape &s, const double e[3])
 /* Two runs give the same bits: dK and dV always, dQ too if its additions are ordered. */
 static bool repeats(data *x)
 {
-    size_t k = x->k_count * 2, q = C::ORDERED ? x->q_count * 2 : 0, bytes = 2 * k + q;
+    size_t k = x->k_count * 2, q = C::ORDERED || C::UNIT ? x->q_count * 2 : 0, bytes = 2 * k + q;
     char *host = (char *)malloc(2 * bytes);
     for (int i = 0; i < 2; i++) {
         char *at = host + i * bytes;
         poison(x);
-        CHECK_CUDA(bwd_sm90_enqueue<C>(x->p));
+        CHECK_CUDA(enqueue(x->p));
         CHECK_CUDA(cudaMemcpy(at, x->p.dk.data, k, cudaMemcpyDeviceToHost));
         CHECK_CUDA(cudaMemcpy(at + k, x->p.dv.data, k, cudaMemcpyDeviceToHost));
         CHECK_CUDA(cudaMemcpy(at + 2 * k, x->p.dq.data, q, cudaMemcpyDeviceToHost));
@@ -266,7 +290,7 @@ static double time_once(data *x, char *flush, double rest_ms)
     for (int i = 0; i < 4; i++) /* long enough that the host enqueues everything meanwhile */
         CHECK_CUDA(cudaMemsetAsync(flush, 0, 256 << 20));
     CHECK_CUDA(cudaEventRecord(e[0]));
-    CHECK_CUDA(bwd_sm90_enqueue<C>(x->p));
+    CHECK_CUDA(enqueue(x->p));
     CHECK_CUDA(cudaEventRecord(e[1]));
     CHECK_CUDA(cudaEventSynchronize(e[1]));
     CHECK_CUDA(cudaEventElapsedTime(&ms, e[0], e[1]));
@@ -303,10 +327,11 @@ static int time_shape(int n, int groups)
 int main(int argc, char **argv)
 {
     static const shape shapes[] = {
-        {1, 1, 1, 128, 128, 0}, {1, 2, 2, 1, 1, 0},       {2, 2, 1, 65, 65, 1},
-        {1, 2, 2, 127, 127, 0}, {2, 3, 3, 320, 256, 1},   {1, 8, 2, 1001, 1001, 1},
-        {1, 2, 2, 113, 511, 0}, {1, 2, 2, 511, 113, 1},   {2, 2, 2, 1024, 1024, 1},
-        {1, 1, 1, 300, 1, 0},   {1, 2, 1, 511, 640, 1, 3}};
+        {1, 1, 1, 128, 128, 0},   {1, 2, 2, 1, 1, 0},        {2, 2, 1, 65, 65, 1},
+        {1, 2, 2, 127, 127, 0},   {2, 3, 3, 320, 256, 1},    {1, 8, 2, 1001, 1001, 1},
+        {1, 2, 2, 113, 511, 0},   {1, 2, 2, 511, 113, 1},    {2, 2, 2, 1024, 1024, 1},
+        {1, 1, 1, 300, 1, 0},     {1, 2, 1, 511, 640, 1, 3}, {40, 4, 4, 257, 511, 1},
+        {5, 33, 33, 512, 512, 0}, {1, 2, 2, 511, 640, 1, 3}};
 
     if (argc > 2 && !strcmp(argv[1], "time"))
         return time_shape(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 1);
@@ -316,6 +341,7 @@ int main(int argc, char **argv)
         return check_finish();
     }
     for (const shape &s : shapes)
-        check_shape(s);
+        if (takes(s))
+            check_shape(s);
     return check_finish();
 }
