@@ -122,6 +122,28 @@ static void test_workspace(void)
     tap_ok(workspace_of("sm90-atomic", "b=2,h=4,n=0,d=128,dtype=bf16") == 0, "nothing for no rows");
 }
 
+/* Short sequences of many heads: the fp32 dQ of one head for each of 132 CTAs, and no more. */
+static void test_unit_form(void)
+{
+    const size_t head = (size_t)512 * 64 * 4, key_major = (size_t)512 * 512 * (128 + 2) * 4;
+
+    tap_ok(workspace_of("sm90-atomic", "b=32,h=32,n=512,d=64,dtype=bf16") == 132 * head,
+           "1,024 short heads: the dQ of 132");
+    tap_ok(workspace_of("sm90-ordered", "b=16,h=32,n=1024,d=64,dtype=fp16,causal") ==
+               132 * 2 * head,
+           "causal ones may be twice as long");
+    tap_ok(workspace_of("sm90-ordered", "b=1,h=3,n=128,d=128,dtype=bf16") == 3 * 128 * 128 * 4,
+           "one key tile a head: as many CTAs as heads");
+    tap_ok(workspace_of("sm90-atomic", "b=32,h=16,n=512,d=128,dtype=bf16") == key_major,
+           "heads too long for the L2 are key-major");
+    tap_ok(workspace_of("sm90-atomic", "b=1,h=16,n=512,d=64,dtype=bf16") ==
+               (size_t)16 * 512 * (64 + 2) * 4,
+           "few heads are key-major");
+    tap_ok(workspace_of("sm90-atomic", "b=4,h=64,hk=32,n=256,d=64,dtype=bf16") ==
+               (size_t)4 * 64 * 256 * (64 + 2) * 4,
+           "grouped heads are key-major");
+}
+
 static void test_tiles(const char *name, const char *text, int64_t rows)
 {
     struct fb_problem problem;
@@ -143,6 +165,8 @@ int main(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_refusals(names[i]);
     test_workspace();
+    if (is_built(64))
+        test_unit_form();
     test_tiles("sm90-atomic", "n=1024,d=128,dtype=bf16", 80);
     test_tiles("sm90-atomic", "n=512,d=128,dtype=bf16", 64);
     test_tiles("sm90-ordered", "n=1024,d=128,dtype=bf16,causal", 64);
