@@ -4,10 +4,12 @@
  * its part of dQ into one fp32 accumulator by bulk reductions in the L2, in whatever order the CTAs
  * come by (FlashAttention-3; Shah et al. 2024). The main loop is kernels/cuda/bwd_sm90.cuh, with
  * shared-memory map, registers and barriers at its top; this file is the policy and the descriptor.
+ * Short sequences of many heads take one CTA a head (kernels/cuda/bwd_sm90_unit.cuh).
  *
- * Workspace: fp32 dQ, LSE in base 2 and delta, in whole query tiles. dK and dV are written once.
+ * Workspace: fp32 dQ, LSE in base 2 and delta, in whole query tiles; of a short sequence the fp32
+ * dQ of one head for each SM. dK and dV are written once.
  *
- * Determinism: dK and dV have the same bits in every run, dQ has not.
+ * Determinism: dK and dV have the same bits in every run; dQ is not promised to.
  */
 #include "config.h"
 #include "variants/sm90_key_major.h"

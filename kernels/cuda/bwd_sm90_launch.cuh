@@ -7,10 +7,10 @@
  * Order of work.  A unit is one batch x key head x split of its group.  With a full mask all key
  * tiles cost the same and a unit's tiles run together (section = 1).  Causal key tile 0 sees every
  * query and the last one almost none, so tiles run longest first: a section of units advances tile
- * by tile, and is as large as fits a share of the L2 with its q, dout and fp32 dQ.  Ordered with a
- * full mask, the CTAs of a unit queue at its first query tile, so as many units as are resident
- * together start tile by tile: then the next ones take over the stagger of those before instead of
- * queueing again.
+ * by tile, and is as large as fits a share of the L2 with its q, dout and fp32 dQ.  Ordered, as
+ * many units as are resident together start tile by tile.  Full: the CTAs of a unit queue at its
+ * first query tile, once; the next ones take over the stagger of those before.  Causal: sections
+ * alternate between shortest and longest first (bwd_sm90_work.cuh).
  */
 #ifndef FB_KERNELS_CUDA_BWD_SM90_LAUNCH_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_LAUNCH_CUH
