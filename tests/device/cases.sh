@@ -67,6 +67,8 @@ verify "two-kernel forms, 200 runs, half of them beside a second load" 'split|or
     -p b=2,h=12,n=1024,d=64,dtype=fp16 -p b=2,h=8,n=512,d=64,dtype=fp16 --runs 200
 verify "order under masks and windows" 'ordered|partials' -p b=1,h=4,n=1000,d=64,causal,dtype=bf16 \
     -p b=1,h=4,n=1000,d=64,window=256:0,dtype=bf16 -p qlens=1000+1+63,klens=1000+1+63,h=4,d=64,dtype=bf16,causal --runs 200
+verify "short sequences of many heads, 200 runs" 'ordered|atomic' -p b=12,h=11,n=300,d=64,dtype=bf16 \
+    -p b=12,h=11,nq=257,nk=300,d=128,causal,dtype=bf16 --runs 200
 verify "a race: 50 runs of one head in 300 batches" . -r constant-dout@1 -p b=300,h=1,nq=2048,nk=128,d=128,dtype=fp16 --runs 50
 verify "atomic additions: only dq varies" 'atomic|^cudnn$' -p b=2,h=8,n=2048,d=64,causal,dtype=bf16 --runs 100
 
