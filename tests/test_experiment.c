@@ -82,6 +82,8 @@ static void test_bad(void)
     expect_usage("... names the allowed keys", "[grid]\nvarient = cpu-one\n", "allowed: variant");
     expect_usage("an unknown section", "[gird]\nvariant = cpu-one\n", ":2: ");
     expect_usage("a line that is none", "[grid]\nvariant = cpu-one\nwhat is this\n", ":3: ");
+    expect_usage("one before a key that is refused", "[grid]\nwhat is this\nseqlen = 3\n",
+                 ":2: expected '[section]'");
     expect_usage("an unknown variant", "[grid]\nvariant = cpu-three\n",
                  "unknown variant 'cpu-three'");
     expect_usage("no variant", "[grid]\nn = 16\n", ":1: [grid] names no variant");

@@ -25,7 +25,8 @@ struct reader {
     int line;         /* the last one that it read, from 1 */
     int heading;      /* the line of the section's heading */
     bool keyed;       /* a key stood below it: an indented line goes on with the value */
-    int fault;        /* where the first one is, if it is not the line under way */
+    int refused;      /* the line whose key was refused first; 0: none */
+    int fault;        /* where its fault is, if it is not that line */
     enum fb_status status;
 };
 
@@ -129,6 +130,8 @@ static int take_line(void *user, const char *section, const char *key, const cha
     if (reader->status != FB_OK)
         return 1;
     reader->status = set_key(reader, section, key, value);
+    if (reader->status != FB_OK)
+        reader->refused = reader->line;
     return reader->status == FB_OK;
 }
 
@@ -202,13 +205,24 @@ static enum fb_status check_lines(const char *path, const char *text)
 static enum fb_status locate(struct reader *reader, const char *path, int line)
 {
     char message[400];
-    enum fb_status status = reader->status == FB_OK ? FB_USAGE : reader->status;
+    const enum fb_status status = reader->status;
     snprintf(message, sizeof message, "%s", fb_status_message());
     fb_status_clear();
     if (!line)
         return fb_fail(status, "%s: %s", path, message);
     return fb_fail(status, "%s:%d: %s", path, line,
                    *message ? message : "expected '[section]', 'key = value' or '# comment'");
+}
+
+/* The first fault of the text, which inih found in this line: a key that was refused, or a line
+ * that is no key at all, after which inih goes on and a key may have been refused as well. */
+static enum fb_status locate_first(struct reader *reader, const char *path, int line)
+{
+    if (line == reader->refused)
+        return locate(reader, path, reader->fault ? reader->fault : line);
+    fb_status_clear();
+    reader->status = FB_USAGE;
+    return locate(reader, path, line);
 }
 
 static enum fb_status expand_all(struct reader *reader, const char *path)
@@ -256,7 +270,7 @@ enum fb_status fb_experiment_read(struct fb_experiment *experiment, const char *
         reader.rest += strlen(BYTE_ORDER_MARK);
     int line = ini_parse_stream(read_line, &reader, take_line, &reader);
     if (line)
-        FB_TRY_OUT(locate(&reader, path, reader.fault ? reader.fault : line));
+        FB_TRY_OUT(locate_first(&reader, path, line));
     for (size_t i = 0; i < setting_count; i++)
         FB_TRY_OUT(apply_setting(&reader, settings[i]));
     FB_TRY_OUT(check_measure(&experiment->measure, path));
