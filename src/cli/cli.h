@@ -18,8 +18,8 @@ enum {
     FB_EXIT_IO = 4       /* input or output, a held lock */
 };
 
-/* --plugin may be given so often. */
-enum { FB_PLUGINS = 64 };
+/* An option that may be repeated may be given so often. */
+enum { FB_CLI_TIMES = 64 };
 
 enum fb_status fb_cmd_list(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status);
@@ -31,12 +31,14 @@ enum fb_status fb_cmd_export(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status);
 enum fb_status fb_cmd_worker(int argc, char **argv, int *exit_status);
 
-/* What -v may name, again and again. */
-struct fb_cli_names {
-    const char *name[64];
+/* What an option that may be repeated was given. */
+struct fb_cli_list {
+    const char *value[FB_CLI_TIMES];
     size_t count;
 };
-enum fb_status fb_cli_add_name(struct fb_cli_names *names, const char *name);
+
+/* One more of list[FB_CLI_TIMES]; FB_USAGE when it is full. */
+enum fb_status fb_cli_add(const char **list, size_t *count, const char *value);
 
 /* For getopt_long's '?' and ':' results, with opterr = 0 and optstring starting with ':': one line
  * that names the option and points to --help. */

@@ -40,8 +40,6 @@ static const char usage[] =
     "lse=,\n"
     "round=tile|row. A wrong word is answered with the allowed ones.\n";
 
-enum { LIST = 64 };
-
 enum {
     OPTION_GOLDEN = 256,
     OPTION_RUNS,
@@ -54,17 +52,10 @@ enum {
 
 struct arguments {
     struct fb_check_options check;
-    const char *problems[LIST], *variants[LIST], *settings[LIST], *plugins[FB_PLUGINS];
+    const char *problems[FB_CLI_TIMES], *variants[FB_CLI_TIMES], *settings[FB_CLI_TIMES],
+        *plugins[FB_CLI_TIMES];
     bool help, self_test;
 };
-
-static enum fb_status add(const char **list, size_t *count, const char *value)
-{
-    if (*count == LIST)
-        return fb_fail(FB_USAGE, "check: more than %d times the same option", LIST);
-    list[(*count)++] = value;
-    return FB_OK;
-}
 
 static enum fb_status parse_runs(int *runs, const char *text)
 {
@@ -79,11 +70,11 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
 {
     switch (option) {
     case 'p':
-        return add(a->problems, &a->check.problem_count, optarg);
+        return fb_cli_add(a->problems, &a->check.problem_count, optarg);
     case 'v':
-        return add(a->variants, &a->check.variant_count, optarg);
+        return fb_cli_add(a->variants, &a->check.variant_count, optarg);
     case 's':
-        return add(a->settings, &a->check.setting_count, optarg);
+        return fb_cli_add(a->settings, &a->check.setting_count, optarg);
     case 'n':
         a->check.numerics = optarg;
         return FB_OK;
@@ -102,7 +93,7 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
     case OPTION_RUNS:
         return parse_runs(&a->check.runs, optarg);
     case OPTION_PLUGIN:
-        return add(a->plugins, &a->check.plugin_count, optarg);
+        return fb_cli_add(a->plugins, &a->check.plugin_count, optarg);
     case OPTION_LONG:
         a->check.is_long = true;
         return FB_OK;

@@ -27,7 +27,7 @@ static void print_usage(void)
         printf("      %-13s %s\n", fb_figures[i].name, fb_figures[i].shows);
 }
 
-static enum fb_status plot_file(const char *path, const struct fb_cli_names *only,
+static enum fb_status plot_file(const char *path, const struct fb_cli_list *only,
                                 const struct fb_plot_options *options)
 {
     struct fb_results results;
@@ -36,7 +36,7 @@ static enum fb_status plot_file(const char *path, const struct fb_cli_names *onl
     FB_TRY(fb_results_read(&results, path));
     if (results.damage)
         fb_log_warn("%s", results.damage);
-    enum fb_status status = fb_results_select(&results, only->name, only->count);
+    enum fb_status status = fb_results_select(&results, only->value, only->count);
     if (status == FB_OK)
         status = fb_plot(&results, options, &drawn);
     if (status == FB_OK && !drawn)
@@ -51,13 +51,13 @@ enum fb_status fb_cmd_plot(int argc, char **argv, int *exit_status)
         {"variant", required_argument, NULL, 'v'}, {"output", required_argument, NULL, 'o'},
         {"format", required_argument, NULL, 'f'},  {"figure", required_argument, NULL, 'g'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
-    struct fb_cli_names only = {.count = 0};
+    struct fb_cli_list only = {.count = 0};
     struct fb_plot_options options = {.folder = ".", .format = "svg"};
     int option;
     *exit_status = FB_EXIT_OK;
     while ((option = getopt_long(argc, argv, ":v:o:", long_options, NULL)) != -1) {
         if (option == 'v')
-            FB_TRY(fb_cli_add_name(&only, optarg));
+            FB_TRY(fb_cli_add(only.value, &only.count, optarg));
         else if (option == 'o')
             options.folder = optarg;
         else if (option == 'f')

@@ -26,23 +26,13 @@ static const char usage[] =
     "  -q, --quiet           no progress\n"
     "      --help            this text\n";
 
-enum { LIST = 64 };
-
 enum { OPTION_RESUME = 256, OPTION_REPLACE, OPTION_SHARD, OPTION_DRY, OPTION_PLUGIN, OPTION_HELP };
 
 struct arguments {
     struct fb_run_options run;
-    const char *variants[LIST], *settings[LIST], *plugins[FB_PLUGINS];
+    const char *variants[FB_CLI_TIMES], *settings[FB_CLI_TIMES], *plugins[FB_CLI_TIMES];
     bool help;
 };
-
-static enum fb_status add(const char **list, size_t *count, const char *value)
-{
-    if (*count == LIST)
-        return fb_fail(FB_USAGE, "run: more than %d times the same option", LIST);
-    list[(*count)++] = value;
-    return FB_OK;
-}
 
 static enum fb_status parse_shard(struct fb_run_options *run, const char *text)
 {
@@ -67,14 +57,14 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
         a->run.output = optarg;
         return FB_OK;
     case 'v':
-        return add(a->variants, &a->run.variant_count, optarg);
+        return fb_cli_add(a->variants, &a->run.variant_count, optarg);
     case 's':
-        return add(a->settings, &a->run.setting_count, optarg);
+        return fb_cli_add(a->settings, &a->run.setting_count, optarg);
     case 'q':
         a->run.quiet = true;
         return FB_OK;
     case OPTION_PLUGIN:
-        return add(a->plugins, &a->run.plugin_count, optarg);
+        return fb_cli_add(a->plugins, &a->run.plugin_count, optarg);
     case OPTION_RESUME:
         a->run.resume = true;
         return FB_OK;

@@ -18,7 +18,7 @@ static const char usage[] =
     "  --format FORMAT     text, md, tex or csv (text)\n"
     "  --baseline VARIANT  what relative speeds refer to (the first variant that was timed)\n";
 
-static enum fb_status print_file(const char *path, const struct fb_cli_names *only,
+static enum fb_status print_file(const char *path, const struct fb_cli_list *only,
                                  enum fb_table_kind kind, enum fb_format format,
                                  const char *baseline)
 {
@@ -26,7 +26,7 @@ static enum fb_status print_file(const char *path, const struct fb_cli_names *on
     FB_TRY(fb_results_read(&results, path));
     if (results.damage)
         fb_log_warn("%s", results.damage);
-    enum fb_status status = fb_results_select(&results, only->name, only->count);
+    enum fb_status status = fb_results_select(&results, only->value, only->count);
     if (status == FB_OK)
         status = fb_table_print(&results, kind, format, baseline);
     fb_results_free(&results);
@@ -41,13 +41,13 @@ enum fb_status fb_cmd_table(int argc, char **argv, int *exit_status)
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     enum fb_table_kind kind = FB_TABLE_ALL;
     enum fb_format format = FB_FORMAT_TEXT;
-    struct fb_cli_names only = {.count = 0};
+    struct fb_cli_list only = {.count = 0};
     const char *baseline = NULL;
     int option;
     *exit_status = FB_EXIT_OK;
     while ((option = getopt_long(argc, argv, ":v:", options, NULL)) != -1) {
         if (option == 'v')
-            FB_TRY(fb_cli_add_name(&only, optarg));
+            FB_TRY(fb_cli_add(only.value, &only.count, optarg));
         else if (option == 'k')
             FB_TRY(fb_table_kind_parse(&kind, optarg));
         else if (option == 'f')

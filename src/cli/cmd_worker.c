@@ -10,12 +10,12 @@
 
 enum fb_status fb_cmd_worker(int argc, char **argv, int *exit_status)
 {
-    const char *plugins[FB_PLUGINS];
+    const char *plugins[FB_CLI_TIMES];
     size_t count = 0;
     bool tell = false;
     (void)exit_status;
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--plugin") && i + 1 < argc && count < FB_PLUGINS)
+        if (!strcmp(argv[i], "--plugin") && i + 1 < argc && count < FB_CLI_TIMES)
             plugins[count++] = argv[++i];
         else if (!strcmp(argv[i], "--tell"))
             tell = true;

@@ -88,11 +88,12 @@ static void print_failure(enum fb_status status)
         fprintf(stderr, "flashback: at %s\n", fb_status_trail());
 }
 
-enum fb_status fb_cli_add_name(struct fb_cli_names *names, const char *name)
+enum fb_status fb_cli_add(const char **list, size_t *count, const char *value)
 {
-    if (names->count == sizeof names->name / sizeof *names->name)
-        return fb_fail(FB_USAGE, "more than %zu names of variants", names->count);
-    names->name[names->count++] = name;
+    if (*count == FB_CLI_TIMES)
+        return fb_fail(FB_USAGE, "'%s' is one too many: an option may be repeated up to %d times",
+                       value, FB_CLI_TIMES);
+    list[(*count)++] = value;
     return FB_OK;
 }
 
