@@ -176,8 +176,10 @@ many=$(for i in $(seq 65); do printf -- '-v cpu-split '; done)
 for command in "check $tiny" "run $scratch/tiny.ini --dry-run" "table $scratch/tiny.h5" "plot $scratch/tiny.h5"; do
     expect 2 "one too many.*64" "${command%% *}: -v more often than there is room for" "$flashback" $command $many
 done
-expect 2 "no record of a variant 'cpu-ml'" "a table of a variant that is not there" \
-    "$flashback" table "$scratch/tiny.h5" -v cpu-split -v cpu-ml
+expect 2 "variant: no record of a variant 'cpu-ml'; there are records of: cpu-split, .*cpu-naive$" \
+    "a table of a variant that is not there" "$flashback" table "$scratch/tiny.h5" -v cpu-split -v cpu-ml
+expect 2 "baseline: no record of a variant 'cpu-naive'; there are records of: cpu-split$" \
+    "a baseline that was left out" "$flashback" table "$scratch/tiny.h5" -v cpu-split --baseline cpu-naive
 
 # ---- Locale
 if locale -a 2>/dev/null | grep -qi '^de_DE'; then

@@ -149,14 +149,6 @@ static enum fb_status print_kind(const struct fb_grouping *grouping, enum fb_tab
     return status;
 }
 
-static bool has_variant(const struct fb_results *results, const char *name)
-{
-    for (size_t i = 0; i < results->record_count; i++)
-        if (!strcmp(fb_text(results->records[i].variant), name))
-            return true;
-    return false;
-}
-
 enum fb_status fb_table_print(const struct fb_results *results, enum fb_table_kind kind,
                               enum fb_format format, const char *baseline)
 {
@@ -164,8 +156,8 @@ enum fb_status fb_table_print(const struct fb_results *results, enum fb_table_ki
     enum fb_status status = FB_OK;
     size_t printed = 0;
     char fate[FATES_TEXT];
-    if (baseline && !has_variant(results, baseline))
-        return fb_fail(FB_USAGE, "baseline: the file has no record of a variant '%s'", baseline);
+    if (baseline)
+        FB_TRY(fb_results_need(results, "--baseline", baseline));
     FB_TRY(fb_grouping_make(&grouping, results));
     tell_fates(results, fate);
     if (kind != FB_TABLE_ALL)

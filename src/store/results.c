@@ -4,6 +4,7 @@
  */
 #include "store/results.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,12 +100,30 @@ enum fb_status fb_results_add(struct fb_results *results, struct fb_record *reco
     return FB_OK;
 }
 
-static bool has_variant(const struct fb_results *results, const char *variant)
+/* The first record of the variant; record_count where there is none. */
+static size_t find_variant(const struct fb_results *results, const char *variant)
 {
-    for (size_t i = 0; i < results->record_count; i++)
-        if (!strcmp(fb_text(results->records[i].variant), variant))
-            return true;
-    return false;
+    size_t i = 0;
+    while (i < results->record_count && strcmp(fb_text(results->records[i].variant), variant) != 0)
+        i++;
+    return i;
+}
+
+enum fb_status fb_results_need(const struct fb_results *results, const char *option,
+                               const char *variant)
+{
+    char names[400] = "";
+    size_t used = 0;
+    if (find_variant(results, variant) < results->record_count)
+        return FB_OK;
+    for (size_t i = 0; i < results->record_count && used < sizeof names; i++) {
+        const char *name = fb_text(results->records[i].variant);
+        if (find_variant(results, name) == i)
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+    }
+    return fb_fail(FB_USAGE, "%s: no record of a variant '%s'; there are records of: %s", option,
+                   variant, used ? names : "none");
 }
 
 static bool is_named(const struct fb_record *record, const char *const *names, size_t count)
@@ -120,8 +139,7 @@ enum fb_status fb_results_select(struct fb_results *results, const char *const *
 {
     size_t kept = 0;
     for (size_t n = 0; n < count; n++)
-        if (!has_variant(results, variants[n]))
-            return fb_fail(FB_USAGE, "there is no record of a variant '%s'", variants[n]);
+        FB_TRY(fb_results_need(results, "--variant", variants[n]));
     if (!count)
         return FB_OK;
     for (size_t i = 0; i < results->record_count; i++) {

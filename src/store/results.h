@@ -61,6 +61,10 @@ enum fb_status fb_results_index(struct fb_results *results);
 
 const struct fb_record *fb_results_find(const struct fb_results *results, const char *key);
 
+/* FB_USAGE, with the option that asked and the variants there are, when none is of this one. */
+enum fb_status fb_results_need(const struct fb_results *results, const char *option,
+                               const char *variant);
+
 /* Keeps the records of these variants alone, in the order they have. FB_USAGE names one that has
  * none. No names: all stay. */
 enum fb_status fb_results_select(struct fb_results *results, const char *const *variants,
