@@ -11,4 +11,5 @@ set -eu
 }
 folder=$1
 shift
-sha256sum -- "$@" | LC_ALL=C sort -k 2 >"$folder/sources.sha256"
+digests=$(sha256sum -- "$@") # not at the head of a pipe: a file that is not there ends it here
+printf '%s\n' "$digests" | LC_ALL=C sort -k 2 >"$folder/sources.sha256"
