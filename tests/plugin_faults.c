@@ -29,7 +29,8 @@ enum fault {
     NOTHING,
     CRASH_ASKED,
     ERROR,
-    RESTLESS_BIAS
+    RESTLESS_BIAS,
+    RESTLESS_IN_TURN
 };
 
 #ifndef FAULT
@@ -91,6 +92,15 @@ static float next_bias_gradient(void)
     return FAULT == RESTLESS_BIAS ? (step += 1e-30f) : 0;
 }
 
+/* Four calls differ from each other, but dq and dk have two forms each. */
+static void change_in_turn(const struct fb_args *a)
+{
+    static unsigned call;
+    *(float *)a->dq.data = call & 1 ? 1e-30f : 0;
+    *(float *)a->dk.data = call & 2 ? 1e-30f : 0;
+    call++;
+}
+
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *a)
 {
     const size_t d = sizeof(float) * (size_t)a->problem->d;
@@ -110,6 +120,8 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
     memset(a->dk.data, 0, d);
     if (a->dbias.data)
         *(float *)a->dbias.data = next_bias_gradient();
+    if (FAULT == RESTLESS_IN_TURN)
+        change_in_turn(a);
     if (FAULT == WRONG)
         *(float *)a->dv.data += 1e-3f;
     return FB_OK;

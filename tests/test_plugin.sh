@@ -98,6 +98,7 @@ ok $? "the bits of dbias are compared"
 grep -Eq '^  faulty +fail .*1 of 10 .*dbias is declared deterministic' "$scratch/RESTLESS_BIAS.txt" &&
     grep -q '"dbias_deterministic":0' "$scratch/RESTLESS_BIAS.json"
 ok $? "... and one that changes them is found"
+misbehaves RESTLESS_IN_TURN "fail .* 3 of 10 " "runs in which any gradient differs are counted once"
 build HANG
 cat >"$scratch/hang.ini" <<'INI'
 [grid]

@@ -28,7 +28,7 @@ static const struct {
                           {"dbias", FB_BUFFER_DBIAS, FB_DET_ALL},
                           {"dsink", FB_BUFFER_DSINK, FB_DET_ALL}};
 
-/* The gradients of all runs, and in how many of a condition one of them differed. */
+/* The gradients of all runs, and in how many of each condition any of them differed. */
 struct runs {
     bool asked[GRADIENTS]; /* dbias and dsink are there only where the problem has bias or sink */
     struct fb_determinism seen[GRADIENTS];
@@ -275,8 +275,8 @@ static enum fb_status store_runs(struct fb_bench *bench, const struct runs *runs
                                           "none"};
     struct fb_record *record = &bench->record;
     int differing = 0;
-    for (int i = 0; i < GRADIENTS; i++)
-        differing = runs->seen[i].differing > differing ? runs->seen[i].differing : differing;
+    for (int c = AT_REST; c < CONDITIONS; c++)
+        differing += runs->differing[c];
     record->det_runs = runs->seen[DQ].runs;
     record->det_equal = runs->seen[DQ].runs - differing;
     FB_TRY(fb_text_set(&record->det_control, "%s", control[control_of(bench)]));
