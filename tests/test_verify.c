@@ -138,7 +138,10 @@ static void test_determinism(void)
            "two units in the last place, and a -0: %lld elements", (long long)d.changed);
     x[2] = NAN;
     fb_determinism_add(&d, &t);
-    tap_ok(d.runs == 4 && d.differing == 2 && d.max_ulp == INT64_MAX, "a NaN is infinitely far");
+    x[2] = -5;
+    fb_determinism_add(&d, &t);
+    tap_ok(d.runs == 5 && d.differing == 3 && d.max_ulp == INT64_MAX && d.rel_l2 == INFINITY,
+           "a NaN is infinitely far, and is not forgotten");
     t.shape[3] = 2;
     tap_ok(fb_determinism_add(&d, &t) == FB_USAGE, "another shape is refused");
     fb_status_clear();

@@ -137,10 +137,12 @@ enum fb_status fb_determinism_add(struct fb_determinism *d, const struct fb_tens
         return FB_OK;
     const struct difference difference = compare(d, tensor);
     double rel = difference.error == 0 ? 0 : sqrt(difference.error / difference.norm);
+    if (isnan(rel))
+        rel = INFINITY;
     d->differing++;
     d->changed = difference.changed > d->changed ? difference.changed : d->changed;
     d->max_ulp = difference.max_ulp > d->max_ulp ? difference.max_ulp : d->max_ulp;
-    d->rel_l2 = rel <= d->rel_l2 ? d->rel_l2 : rel;
+    d->rel_l2 = rel > d->rel_l2 ? rel : d->rel_l2;
     return FB_OK;
 }
 

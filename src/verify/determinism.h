@@ -18,7 +18,7 @@ struct fb_determinism {
     int64_t elements; /* of the tensor */
     int64_t changed;  /* the largest number of elements that differed in one run */
     int64_t max_ulp;  /* the largest distance in units in the last place; INT64_MAX with a NaN */
-    double rel_l2;    /* the largest ||x_r - x_1|| / ||x_1|| */
+    double rel_l2;    /* the largest ||x_r - x_1|| / ||x_1||; INFINITY with a NaN */
     void *first;      /* packed copy of the first run, owned */
     enum fb_dtype dtype;
 };
