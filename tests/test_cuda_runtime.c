@@ -155,7 +155,7 @@ static void test_timer(struct fb_device *device)
     device->memory->free(device->memory, place);
 }
 
-/* An empty span beside a second load: the device is shared, and is handed back. */
+/* Hashes beside a second load: the device is shared, and is handed back. */
 static void test_rival(struct fb_device *device)
 {
     const struct fb_memory *memory = device->memory;

@@ -14,8 +14,10 @@
 #include "kernels/cuda/device.h"
 #include "measure/cuda.h"
 
-/* As large as the L2 of a large device, so that bursts evict what others have in it. */
-#define BYTES ((size_t)64 << 20)
+/* As large as the L2 of a large device, so that bursts evict what others have in it; less where a
+ * case has left less. */
+#define MOST_BYTES ((size_t)64 << 20)
+#define LEAST_BYTES ((size_t)64 << 10)
 
 struct cuda_rival {
     struct fb_rival base;
@@ -23,6 +25,7 @@ struct cuda_rival {
     pthread_t thread;
     cudaStream_t stream;
     void *memory;
+    size_t bytes;
 };
 
 static uint32_t draw(uint32_t *state)
@@ -39,7 +42,7 @@ static void *work(void *argument)
     cudaSetDevice(fb_cuda_device()->ordinal);
     while (!atomic_load_explicit(&rival->stop, memory_order_relaxed)) {
         struct timespec pause = {0, draw(&state) % 100000};
-        fb_cuda_burst(rival->memory, BYTES, 1 + (int)(draw(&state) % (uint32_t)widest),
+        fb_cuda_burst(rival->memory, rival->bytes, 1 + (int)(draw(&state) % (uint32_t)widest),
                       10 + (int)(draw(&state) % 130), rival->stream);
         if (cudaStreamSynchronize(rival->stream) != cudaSuccess)
             return NULL; /* the variant has failed: its own wait says how */
@@ -64,17 +67,32 @@ static void end(struct fb_rival *base)
     release(rival);
 }
 
+static enum fb_status find_memory(struct cuda_rival *rival, const struct fb_memory *memory)
+{
+    rival->bytes = MOST_BYTES;
+    enum fb_status status = memory->alloc(memory, rival->bytes, &rival->memory);
+    while (status == FB_NO_MEMORY && rival->bytes > LEAST_BYTES) {
+        fb_status_clear();
+        rival->bytes /= 2;
+        status = memory->alloc(memory, rival->bytes, &rival->memory);
+    }
+    return status;
+}
+
 enum fb_status fb_cuda_rival(struct fb_device *device, struct fb_rival **out)
 {
     struct cuda_rival *rival = calloc(1, sizeof *rival);
     enum fb_status status;
-    (void)device;
     *out = NULL;
     if (!rival)
         return fb_fail(FB_NO_MEMORY, "no memory for a second load");
     rival->base.end = end;
-    FB_TRY_OUT(fb_cuda_status((int)cudaMalloc(&rival->memory, BYTES), "a second load"));
+    FB_TRY_OUT(find_memory(rival, device->memory));
     FB_TRY_OUT(fb_cuda_status((int)cudaStreamCreateWithFlags(&rival->stream, cudaStreamNonBlocking),
+                              "a second load"));
+    /* A load that cannot be launched is told here; and its code is on the device before the first
+     * call that it is to disturb. */
+    FB_TRY_OUT(fb_cuda_status(fb_cuda_burst(rival->memory, rival->bytes, 1, 10, rival->stream),
                               "a second load"));
     if (pthread_create(&rival->thread, NULL, work, rival))
         status = fb_fail(FB_DEVICE, "no thread can be started for a second load");
