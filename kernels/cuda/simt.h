@@ -29,6 +29,7 @@ struct fb_simt_call {
     /* [b, h, nq] each, both or none: maximum and sum of every row's softmax. The forward writes
      * them; a backward that has them reads them in the place of lse. */
     float *row_max, *row_sum;
+    int paired; /* set at the launch: all blocks run at once, two an SM */
 };
 
 enum fb_simt_kernel {

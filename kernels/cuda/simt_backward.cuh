@@ -13,7 +13,9 @@
  * Shared memory (floats): four tiles of R x (D + 4), two of R x (R + 8) for p and ds, three rows of
  * R. At D = 128: R = 64 173,056 bytes, R = 32 78,336, R = 16 37,056.
  * Registers: dk, dv T x W each, s and dp T x T each, or dq T x W after them: 32 + 32 + 32 at D =
- * 128, R = 64; one block an SM.
+ * 128, R = 64, one block an SM. Up to D = 64 two blocks, 128 registers a thread.
+ *
+ * Rows of the next step are asked for while this one is worked on: they come from the L1 then.
  *
  * Barriers: (1) before tiles are overwritten, their readers are done; (2) tiles are whole before
  * the score GEMMs; (3) p and ds are whole before the gradient GEMMs. Every barrier is reached by
@@ -67,6 +69,7 @@ __device__ __forceinline__ void simt_p_ds(simt_backward_shared<D, R> &m, const f
     float s[shape::T][shape::T] = {}, dp[shape::T][shape::T] = {};
     const float c = call.scale * simt_log2e;
     const bool all = simt_all_visible<R>(call, i0, j0);
+    const simt_band band = simt_band_find<R>(call, i0, j0);
     simt_scores<D, R>(s, m.q, m.k, at);
     simt_scores<D, R>(dp, m.dout, m.v, at);
 #pragma unroll
@@ -76,7 +79,7 @@ __device__ __forceinline__ void simt_p_ds(simt_backward_shared<D, R> &m, const f
 #pragma unroll
         for (int j = 0; j < shape::T; j++) {
             const int column = at.x + 16 * j;
-            const bool seen = all || simt_visible(call, i0 + row, j0 + column);
+            const bool seen = all || band.visible(row, column);
             const float p = seen ? exp2f(fmaf(s[i][j], c, -top)) * factor : 0;
             m.p[row * shape::lds + column] = p;
             m.ds[row * shape::lds + column] = seen ? p * (dp[i][j] - delta) : 0;
@@ -100,16 +103,16 @@ struct simt_atomic_dq {
                                                int64_t i0, simt_thread at)
     {
         using shape = simt_shape<D, R>;
-        float *head = call.grad_q.data + b * call.grad_q.stride[0] + h * call.grad_q.stride[1];
+        const int rows = (int)simt_least(R, call.nq - i0); /* of the tile */
+        float *to = call.grad_q.data + b * call.grad_q.stride[0] + h * call.grad_q.stride[1] +
+                    (i0 + at.y) * call.grad_q.stride[2];
 #if __CUDA_ARCH__ >= 900
         const bool wide = simt_aligned(call.grad_q, call.d);
 #endif
 #pragma unroll
-        for (int i = 0; i < shape::T; i++) {
-            const int64_t row = i0 + at.y + 16 * i;
-            float *to = head + row * call.grad_q.stride[2];
-            if (row >= call.nq)
-                continue;
+        for (int i = 0; i < shape::T; i++, to += 16 * call.grad_q.stride[2]) {
+            if (at.y + 16 * i >= rows)
+                break;
 #pragma unroll
             for (int w = 0; w < shape::W; w++) {
                 const int column = simt_column<D, R>(at.x, w);
@@ -134,24 +137,36 @@ struct simt_atomic_dq {
 /* ---- Main loops --------------------------------------------------------------------------------
  */
 
+/* Rows of a gradient tile from `to` on, `apart` rows between a thread's, of which `rows` exist. */
+template <int D, int R>
+__device__ __forceinline__ void simt_store_rows(const float (&out)[R / 16][D / 16], float *to,
+                                                int64_t stride, int apart, int rows, int width,
+                                                float factor, simt_thread at)
+{
+    using shape = simt_shape<D, R>;
+#pragma unroll
+    for (int i = 0; i < shape::T; i++, to += apart * stride) {
+        if (i * apart >= rows)
+            break;
+#pragma unroll
+        for (int w = 0; w < shape::W; w++) {
+            const int column = simt_column<D, R>(at.x, w);
+            if (column < width)
+                to[column] = factor * out[i][w];
+        }
+    }
+}
+
 /* A gradient tile whose rows are first + T y + i: dk, dv. */
 template <int D, int R>
 __device__ __forceinline__ void
 simt_store_turned(const float (&out)[R / 16][D / 16], const fb_simt_view &view, int64_t b,
                   int64_t h, int64_t first, int64_t n, int width, float factor, simt_thread at)
 {
-    using shape = simt_shape<D, R>;
-    float *head = view.data + b * view.stride[0] + h * view.stride[1];
-#pragma unroll
-    for (int i = 0; i < shape::T; i++) {
-        const int64_t row = first + at.y * shape::T + i;
-#pragma unroll
-        for (int w = 0; w < shape::W; w++) {
-            const int column = simt_column<D, R>(at.x, w);
-            if (row < n && column < width)
-                head[row * view.stride[2] + column] = factor * out[i][w];
-        }
-    }
+    const int64_t row = first + at.y * simt_shape<D, R>::T;
+    float *to = view.data + b * view.stride[0] + h * view.stride[1] + row * view.stride[2];
+    simt_store_rows<D, R>(out, to, view.stride[2], 1, (int)simt_least(R, n - row), width, factor,
+                          at);
 }
 
 /* One where rows are first + y + 16 i: dq. */
@@ -160,18 +175,10 @@ __device__ __forceinline__ void
 simt_store(const float (&out)[R / 16][D / 16], const fb_simt_view &view, int64_t b, int64_t h,
            int64_t first, int64_t n, int width, float factor, simt_thread at)
 {
-    using shape = simt_shape<D, R>;
-    float *head = view.data + b * view.stride[0] + h * view.stride[1];
-#pragma unroll
-    for (int i = 0; i < shape::T; i++) {
-        const int64_t row = first + at.y + 16 * i;
-#pragma unroll
-        for (int w = 0; w < shape::W; w++) {
-            const int column = simt_column<D, R>(at.x, w);
-            if (row < n && column < width)
-                head[row * view.stride[2] + column] = factor * out[i][w];
-        }
-    }
+    const int64_t row = first + at.y;
+    float *to = view.data + b * view.stride[0] + h * view.stride[1] + row * view.stride[2];
+    simt_store_rows<D, R>(out, to, view.stride[2], 16, (int)simt_least(R, n - row), width, factor,
+                          at);
 }
 
 /* One query tile of query head h against the block's key tile. */
@@ -188,6 +195,9 @@ __device__ __forceinline__ void simt_keys_step(simt_backward_shared<D, R> &m,
                          call.dv, simt_aligned(call.dout, call.dv));
     simt_load_rows<R>(m.top, m.factor, m.delta, call, b, h, i0);
     __syncthreads(); /* (2) */
+    simt_prefetch_tile<D, R>(simt_head(call.q, b, h), call.q.stride[2], i0 + R, call.nq, call.d);
+    simt_prefetch_tile<D, R>(simt_head(call.dout, b, h), call.dout.stride[2], i0 + R, call.nq,
+                             call.dv);
     simt_p_ds<D, R>(m, call, i0, j0, at);
     __syncthreads(); /* (3) */
     simt_add_turned<D, R>(dv, m.p, m.dout, at);
@@ -199,69 +209,66 @@ __device__ __forceinline__ void simt_keys_step(simt_backward_shared<D, R> &m,
     }
 }
 
-/* Blocks in x: key tiles; in y and z: batches and key heads. */
+/* Blocks: key tiles of all batches and key heads. */
 template <int D, int R, class Dq>
-__global__ void __launch_bounds__(simt_threads, 1)
+__global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_keys_kernel(const __grid_constant__ fb_simt_call call)
 {
     using shape = simt_shape<D, R>;
     extern __shared__ float4 simt_shared[];
     auto &m = *(simt_backward_shared<D, R> *)simt_shared;
     const simt_thread at = simt_place();
-    const int64_t group = call.h / call.hk, j0 = (int64_t)blockIdx.x * R;
+    const int64_t group = call.h / call.hk, heads = call.b * call.hk, tiles = (call.nk + R - 1) / R;
+    const simt_block block = simt_find_block(call, blockIdx.x, heads, tiles);
+    const int64_t b = block.head / call.hk, hk = block.head % call.hk, j0 = block.tile * R;
     int64_t first, end;
     simt_query_tiles<R>(call, j0, &first, &end);
-    for (int64_t head = blockIdx.y; head < call.b * call.hk; head += gridDim.y) {
-        const int64_t b = head / call.hk, hk = head % call.hk;
-        float dk[shape::T][shape::W] = {}, dv[shape::T][shape::W] = {};
-        __syncthreads(); /* (1) of k, v */
-        simt_load_tile<D, R>(m.k, simt_head(call.k, b, hk), call.k.stride[2], j0, call.nk, call.d,
-                             simt_aligned(call.k, call.d));
-        simt_load_tile<D, R>(m.v, simt_head(call.v, b, hk), call.v.stride[2], j0, call.nk, call.dv,
-                             simt_aligned(call.v, call.dv));
-        for (int64_t h = hk * group; h < (hk + 1) * group; h++)
-            for (int64_t tile = first; tile < end; tile++)
-                simt_keys_step<D, R, Dq>(m, call, b, h, tile * R, j0, dk, dv, at);
-        simt_store_turned<D, R>(dk, call.grad_k, b, hk, j0, call.nk, call.d, call.scale, at);
-        simt_store_turned<D, R>(dv, call.grad_v, b, hk, j0, call.nk, call.dv, 1, at);
-    }
+    float dk[shape::T][shape::W] = {}, dv[shape::T][shape::W] = {};
+    simt_load_tile<D, R>(m.k, simt_head(call.k, b, hk), call.k.stride[2], j0, call.nk, call.d,
+                         simt_aligned(call.k, call.d));
+    simt_load_tile<D, R>(m.v, simt_head(call.v, b, hk), call.v.stride[2], j0, call.nk, call.dv,
+                         simt_aligned(call.v, call.dv));
+    for (int64_t h = hk * group; h < (hk + 1) * group; h++)
+        for (int64_t tile = first; tile < end; tile++)
+            simt_keys_step<D, R, Dq>(m, call, b, h, tile * R, j0, dk, dv, at);
+    simt_store_turned<D, R>(dk, call.grad_k, b, hk, j0, call.nk, call.d, call.scale, at);
+    simt_store_turned<D, R>(dv, call.grad_v, b, hk, j0, call.nk, call.dv, 1, at);
 }
 
-/* Blocks in x: query tiles; in y: batches and query heads. Only ds of the score tiles is used. */
+/* Blocks: query tiles of all batches and query heads. Only ds of the score tiles is used. */
 template <int D, int R>
-__global__ void __launch_bounds__(simt_threads, 1)
+__global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_queries_kernel(const __grid_constant__ fb_simt_call call)
 {
     using shape = simt_shape<D, R>;
     extern __shared__ float4 simt_shared[];
     auto &m = *(simt_backward_shared<D, R> *)simt_shared;
     const simt_thread at = simt_place();
-    const int64_t group = call.h / call.hk, i0 = (int64_t)blockIdx.x * R;
+    const int64_t group = call.h / call.hk, heads = call.b * call.h, tiles = (call.nq + R - 1) / R;
+    const simt_block block = simt_find_block(call, blockIdx.x, heads, tiles);
+    const int64_t b = block.head / call.h, h = block.head % call.h;
+    const int64_t i0 = (tiles - 1 - block.tile) * R;
     int64_t first, end;
     simt_key_tiles<R>(call, i0, &first, &end);
-    for (int64_t head = blockIdx.y; head < call.b * call.h; head += gridDim.y) {
-        const int64_t b = head / call.h, h = head % call.h;
-        float dq[shape::T][shape::W] = {};
-        __syncthreads(); /* (1) of q, dout */
-        simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
-                             simt_aligned(call.q, call.d));
-        simt_load_tile<D, R>(m.dout, simt_head(call.dout, b, h), call.dout.stride[2], i0, call.nq,
-                             call.dv, simt_aligned(call.dout, call.dv));
-        simt_load_rows<R>(m.top, m.factor, m.delta, call, b, h, i0);
-        for (int64_t tile = first; tile < end; tile++) {
-            const int64_t j0 = tile * R;
-            __syncthreads(); /* (1) the last step's reads of k, v, ds */
-            simt_load_tile<D, R>(m.k, simt_head(call.k, b, h / group), call.k.stride[2], j0,
-                                 call.nk, call.d, simt_aligned(call.k, call.d));
-            simt_load_tile<D, R>(m.v, simt_head(call.v, b, h / group), call.v.stride[2], j0,
-                                 call.nk, call.dv, simt_aligned(call.v, call.dv));
-            __syncthreads(); /* (2) */
-            simt_p_ds<D, R>(m, call, i0, j0, at);
-            __syncthreads(); /* (3) */
-            simt_add<D, R>(dq, m.ds, m.k, at);
-        }
-        simt_store<D, R>(dq, call.grad_q, b, h, i0, call.nq, call.d, call.scale, at);
+    float dq[shape::T][shape::W] = {};
+    simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
+                         simt_aligned(call.q, call.d));
+    simt_load_tile<D, R>(m.dout, simt_head(call.dout, b, h), call.dout.stride[2], i0, call.nq,
+                         call.dv, simt_aligned(call.dout, call.dv));
+    simt_load_rows<R>(m.top, m.factor, m.delta, call, b, h, i0);
+    for (int64_t tile = first; tile < end; tile++) {
+        const int64_t j0 = tile * R;
+        __syncthreads(); /* (1) the last step's reads of k, v, ds */
+        simt_load_tile<D, R>(m.k, simt_head(call.k, b, h / group), call.k.stride[2], j0, call.nk,
+                             call.d, simt_aligned(call.k, call.d));
+        simt_load_tile<D, R>(m.v, simt_head(call.v, b, h / group), call.v.stride[2], j0, call.nk,
+                             call.dv, simt_aligned(call.v, call.dv));
+        __syncthreads(); /* (2) */
+        simt_p_ds<D, R>(m, call, i0, j0, at);
+        __syncthreads(); /* (3) */
+        simt_add<D, R>(dq, m.ds, m.k, at);
     }
+    simt_store<D, R>(dq, call.grad_q, b, h, i0, call.nq, call.d, call.scale, at);
 }
 
 } // namespace fb

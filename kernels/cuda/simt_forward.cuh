@@ -59,6 +59,7 @@ simt_masked_scores(float (&s)[R / 16][R / 16], simt_forward_shared<D, R> &m,
     using shape = simt_shape<D, R>;
     const float c = call.scale * simt_log2e;
     const bool all = simt_all_visible<R>(call, i0, j0);
+    const simt_band band = simt_band_find<R>(call, i0, j0);
     simt_scores<D, R>(s, m.q, m.k, at);
 #pragma unroll
     for (int i = 0; i < shape::T; i++) {
@@ -66,7 +67,7 @@ simt_masked_scores(float (&s)[R / 16][R / 16], simt_forward_shared<D, R> &m,
         float most = -INFINITY;
 #pragma unroll
         for (int j = 0; j < shape::T; j++) {
-            const bool seen = all || simt_visible(call, i0 + row, j0 + at.x + 16 * j);
+            const bool seen = all || band.visible(row, at.x + 16 * j);
             s[i][j] = seen ? s[i][j] * c : -INFINITY;
             most = fmaxf(most, s[i][j]);
         }
@@ -147,44 +148,43 @@ simt_store_forward(float (&o)[R / 16][D / 16], const simt_softmax<R> &soft,
     simt_store<D, R>(o, call.o, b, h, i0, call.nq, call.dv, 1, at);
 }
 
-/* Blocks in x: query tiles; in y: batches and query heads. */
+/* Blocks: query tiles of all batches and query heads. */
 template <int D, int R>
-__global__ void __launch_bounds__(simt_threads, 1)
+__global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_forward_kernel(const __grid_constant__ fb_simt_call call)
 {
     using shape = simt_shape<D, R>;
     extern __shared__ float4 simt_shared[];
     auto &m = *(simt_forward_shared<D, R> *)simt_shared;
     const simt_thread at = simt_place();
-    const int64_t group = call.h / call.hk, i0 = (int64_t)blockIdx.x * R;
+    const int64_t group = call.h / call.hk, heads = call.b * call.h, tiles = (call.nq + R - 1) / R;
+    const simt_block block = simt_find_block(call, blockIdx.x, heads, tiles);
+    const int64_t b = block.head / call.h, h = block.head % call.h;
+    const int64_t i0 = (tiles - 1 - block.tile) * R;
     int64_t first, end;
     simt_key_tiles<R>(call, i0, &first, &end);
-    for (int64_t head = blockIdx.y; head < call.b * call.h; head += gridDim.y) {
-        const int64_t b = head / call.h, h = head % call.h;
-        float o[shape::T][shape::W] = {};
-        simt_softmax<R> soft;
-        for (int i = 0; i < shape::T; i++)
-            soft.top[i] = -INFINITY, soft.sum[i] = 0;
-        __syncthreads(); /* (1) of q */
-        simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
-                             simt_aligned(call.q, call.d));
-        for (int64_t tile = first; tile < end; tile++) {
-            float s[shape::T][shape::T] = {};
-            __syncthreads(); /* (1) */
-            simt_load_tile<D, R>(m.k, simt_head(call.k, b, h / group), call.k.stride[2], tile * R,
-                                 call.nk, call.d, simt_aligned(call.k, call.d));
-            simt_load_tile<D, R>(m.v, simt_head(call.v, b, h / group), call.v.stride[2], tile * R,
-                                 call.nk, call.dv, simt_aligned(call.v, call.dv));
-            __syncthreads(); /* (2) */
-            simt_masked_scores<D, R>(s, m, call, i0, tile * R, at);
-            __syncthreads(); /* (3) */
-            simt_next_p<D, R>(s, m, soft, o, at);
-            __syncthreads(); /* (4) */
-            simt_add<D, R>(o, m.p, m.v, at);
-        }
-        simt_whole_sums<D, R>(m, soft, at);
-        simt_store_forward<D, R>(o, soft, call, b, h, i0, at);
+    float o[shape::T][shape::W] = {};
+    simt_softmax<R> soft;
+    for (int i = 0; i < shape::T; i++)
+        soft.top[i] = -INFINITY, soft.sum[i] = 0;
+    simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
+                         simt_aligned(call.q, call.d));
+    for (int64_t tile = first; tile < end; tile++) {
+        float s[shape::T][shape::T] = {};
+        __syncthreads(); /* (1) */
+        simt_load_tile<D, R>(m.k, simt_head(call.k, b, h / group), call.k.stride[2], tile * R,
+                             call.nk, call.d, simt_aligned(call.k, call.d));
+        simt_load_tile<D, R>(m.v, simt_head(call.v, b, h / group), call.v.stride[2], tile * R,
+                             call.nk, call.dv, simt_aligned(call.v, call.dv));
+        __syncthreads(); /* (2) */
+        simt_masked_scores<D, R>(s, m, call, i0, tile * R, at);
+        __syncthreads(); /* (3) */
+        simt_next_p<D, R>(s, m, soft, o, at);
+        __syncthreads(); /* (4) */
+        simt_add<D, R>(o, m.p, m.v, at);
     }
+    simt_whole_sums<D, R>(m, soft, at);
+    simt_store_forward<D, R>(o, soft, call, b, h, i0, at);
 }
 
 } // namespace fb

@@ -17,21 +17,32 @@ constexpr bool compiled(int rows)
     return D <= 96 ? rows == 64 || rows == 32 : D <= 128 ? rows >= 16 : rows == 32 || rows == 16;
 }
 
-constexpr int64_t most_heads =
-    65535; /* what a grid may have in y; the kernels' loops take the rest */
-
-template <class Kernel>
-int launch(Kernel *kernel, size_t bytes, const struct fb_simt_call &call, int64_t tiles,
-           int64_t heads, void *stream)
+/* Do so many blocks run at once, and some of them as the second of their SM? */
+template <int R>
+int all_in_pairs(int64_t blocks)
 {
-    if (tiles == 0 || heads == 0)
+    int device = 0, sms = 0;
+    if (fb::simt_shape<D, R>::ctas < 2 || cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+        return 0;
+    return blocks > sms && blocks <= 2 * sms;
+}
+
+template <int R, class Kernel>
+int launch(Kernel *kernel, size_t bytes, struct fb_simt_call call, int64_t tiles, int64_t heads,
+           void *stream)
+{
+    const int64_t blocks = tiles * heads;
+    if (blocks == 0)
         return cudaSuccess;
+    if (blocks > INT32_MAX) /* of 16 rows or more: no device holds the tensors */
+        return cudaErrorInvalidConfiguration;
     const cudaError_t error = cudaFuncSetAttribute(
         (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess)
         return error;
-    const dim3 grid((unsigned)tiles, (unsigned)(heads < most_heads ? heads : most_heads));
-    kernel<<<grid, fb::simt_threads, bytes, (cudaStream_t)stream>>>(call);
+    call.paired = all_in_pairs<R>(blocks);
+    kernel<<<(unsigned)blocks, fb::simt_threads, bytes, (cudaStream_t)stream>>>(call);
     return cudaGetLastError();
 }
 
@@ -43,17 +54,17 @@ int launch_rows(enum fb_simt_kernel which, const struct fb_simt_call &call, void
         const int64_t q_tiles = (call.nq + R - 1) / R, k_tiles = (call.nk + R - 1) / R;
         switch (which) {
         case FB_SIMT_FORWARD:
-            return launch(fb::simt_forward_kernel<D, R>, sizeof(fb::simt_forward_shared<D, R>),
-                          call, q_tiles, call.b * call.h, stream);
+            return launch<R>(fb::simt_forward_kernel<D, R>, sizeof(fb::simt_forward_shared<D, R>),
+                             call, q_tiles, call.b * call.h, stream);
         case FB_SIMT_KEYS:
-            return launch(fb::simt_keys_kernel<D, R, fb::simt_no_dq>, bytes, call, k_tiles,
-                          call.b * call.hk, stream);
+            return launch<R>(fb::simt_keys_kernel<D, R, fb::simt_no_dq>, bytes, call, k_tiles,
+                             call.b * call.hk, stream);
         case FB_SIMT_KEYS_ADD_Q:
-            return launch(fb::simt_keys_kernel<D, R, fb::simt_atomic_dq>, bytes, call, k_tiles,
-                          call.b * call.hk, stream);
+            return launch<R>(fb::simt_keys_kernel<D, R, fb::simt_atomic_dq>, bytes, call, k_tiles,
+                             call.b * call.hk, stream);
         case FB_SIMT_QUERIES:
-            return launch(fb::simt_queries_kernel<D, R>, bytes, call, q_tiles, call.b * call.h,
-                          stream);
+            return launch<R>(fb::simt_queries_kernel<D, R>, bytes, call, q_tiles, call.b * call.h,
+                             stream);
         default:
             break;
         }

@@ -34,7 +34,9 @@ struct simt_shape {
     static constexpr int T = R / 16, W = D / 16;
     static constexpr int V = D % 64 == 0 ? 4 : D % 32 == 0 ? 2 : 1; /* columns of one load */
     static constexpr int ld = D + 4, lds = R + 8;
-    static constexpr int tile = R * ld, scores = R * lds; /* floats */
+    static constexpr int tile = R * ld, scores = R * lds;   /* floats */
+    static constexpr int ctas = D <= 64 && R == 64 ? 2 : 1; /* an SM */
+    static constexpr int unroll = ctas == 2 ? 2 : 4;        /* of the loops along a product's sum */
 };
 
 struct simt_thread {
@@ -106,13 +108,25 @@ __device__ __forceinline__ void simt_load_tile(float *tile, const float *head, i
     }
 }
 
+/* Asks for rows first .. first + R of a head, to be there when a tile is loaded. */
+template <int D, int R>
+__device__ __forceinline__ void simt_prefetch_tile(const float *head, int64_t stride, int64_t first,
+                                                   int64_t n, int width)
+{
+    constexpr int lines = (D + 31) / 32; /* of 128 bytes */
+    for (int at = threadIdx.x; at < R * lines; at += simt_threads)
+        if (first + at / lines < n && at % lines * 32 < width)
+            asm volatile("prefetch.global.L1 [%0];" ::"l"(head + (first + at / lines) * stride +
+                                                          at % lines * 32));
+}
+
 /* s[i][j] += sum_c a[y + 16 i][c] b[x + 16 j][c], over all D columns. */
 template <int D, int R>
 __device__ __forceinline__ void simt_scores(float (&s)[R / 16][R / 16], const float *a,
                                             const float *b, simt_thread at)
 {
     using shape = simt_shape<D, R>;
-#pragma unroll 4
+#pragma unroll(shape::unroll)
     for (int c = 0; c < D; c += 4) {
         float u[shape::T][4], v[shape::T][4];
 #pragma unroll
@@ -136,7 +150,7 @@ __device__ __forceinline__ void simt_add_turned(float (&out)[R / 16][D / 16], co
                                                 const float *b, simt_thread at)
 {
     using shape = simt_shape<D, R>;
-#pragma unroll 4
+#pragma unroll(shape::unroll)
     for (int r = 0; r < R; r++) {
         float u[shape::T], v[shape::W];
         simt_load<shape::T>(p + r * shape::lds + at.y * shape::T, u);
@@ -181,10 +195,31 @@ __device__ __forceinline__ void simt_add(float (&out)[R / 16][D / 16], const flo
 /* ---- Visibility --------------------------------------------------------------------------------
  */
 
-/* Does query i see key j? */
-__device__ __forceinline__ bool simt_visible(const fb_simt_call &call, int64_t i, int64_t j)
+__device__ __forceinline__ int64_t simt_least(int64_t a, int64_t b)
 {
-    return i < call.nq && j < call.nk && j >= i + call.lo && j <= i + call.hi;
+    return a < b ? a : b;
+}
+__device__ __forceinline__ int64_t simt_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What the rows of the tile of queries at i see of the tile of keys at j, in numbers within tiles:
+ * row r < rows sees column c < columns where r + lo <= c <= r + hi. */
+struct simt_band {
+    int rows, columns, lo, hi;
+    __device__ __forceinline__ bool visible(int r, int c) const
+    {
+        return r < rows && c < columns && c >= r + lo && c <= r + hi;
+    }
+};
+
+template <int R>
+__device__ __forceinline__ simt_band simt_band_find(const fb_simt_call &call, int64_t i, int64_t j)
+{
+    return {(int)simt_least(R, call.nq - i), (int)simt_least(R, call.nk - j),
+            (int)simt_most(-R, simt_least(R, i + call.lo - j)),
+            (int)simt_most(-R, simt_least(R, i + call.hi - j))};
 }
 
 /* Do all queries of a tile see all of its keys? */
@@ -195,13 +230,25 @@ __device__ __forceinline__ bool simt_all_visible(const fb_simt_call &call, int64
            j + R - 1 <= i + call.hi;
 }
 
-__device__ __forceinline__ int64_t simt_least(int64_t a, int64_t b)
+/* A block's head, of all batches, and tile, counted from the longest. */
+struct simt_block {
+    int64_t head, tile;
+};
+
+/*
+ * Block `at` of heads * tiles. Without a mask a head's tiles are neighbours, which share its rows
+ * in the L2. With one, all heads' longest tiles come first; where all blocks run at once, two an
+ * SM, the second half goes the other way round, so that what comes second to an SM is short where
+ * the first is long.
+ */
+__device__ __forceinline__ simt_block simt_find_block(const fb_simt_call &call, int64_t at,
+                                                      int64_t heads, int64_t tiles)
 {
-    return a < b ? a : b;
-}
-__device__ __forceinline__ int64_t simt_most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
+    const bool masked = call.lo > -call.nq || call.hi < call.nk;
+    const int64_t y = at / heads, half = (tiles + 1) / 2;
+    if (!masked)
+        return {at / tiles, at % tiles};
+    return {at % heads, call.paired && y >= half ? tiles - 1 - (y - half) : y};
 }
 
 /* Tiles first .. end - 1 of queries that see keys of the tile at j; empty: end <= first. */
