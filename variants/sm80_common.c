@@ -160,8 +160,10 @@ static struct parts parts_of(const struct fb_problem *p, const struct fb_numeric
     const size_t number = n->dq == FB_ACC_FP32 ? 4 : 2;
     struct parts parts = {round_up(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
     parts.sums = round_up((size_t)copies * blocks * (size_t)(k->bm * k->head_dim) * number);
-    if (ordered)
-        parts.turns = round_up((blocks * (size_t)k->warps + 1) * sizeof(unsigned));
+    if (ordered) {
+        const size_t pairs = (size_t)(p->b * p->h * tiles_of(p->nq, 2 * k->bm));
+        parts.turns = round_up((pairs * (size_t)k->warps + 1) * sizeof(unsigned));
+    }
     return parts;
 }
 
@@ -247,11 +249,24 @@ static void set_numerics(struct fb_sm80_args *c, const struct fb_numerics *n)
 }
 
 /*
+ * Do key tiles take their turns to add to dQ from the last one on? Upwards is the better order
+ * where it can be had: under a causal mask the longest tiles are then launched first. But a CTA
+ * then starts behind the one before it, by the query tiles of one key tile. That is little where a
+ * key tile has many, once, and too much where all tiles are short (a window) or where it comes
+ * again with every query head of a group; downwards, a CTA is the first to add on its diagonal.
+ */
+static int is_downwards(const struct fb_problem *p)
+{
+    const int bounded = p->mask != FB_MASK_FULL || p->window_right != FB_OPEN;
+    return bounded && (p->window_left != FB_OPEN || p->h > p->hk);
+}
+
+/*
  * Units whose tiles are launched side by side. With a full mask all tiles cost the same and a
- * unit's tiles run together, so that Q and dO are shared in the L2; where additions to dQ take
- * turns, as many units as the L2 holds, so that few CTAs wait for each other. Under a mask tiles
- * run longest first: a small grid as a whole, or its last long tiles would start too late; a large
- * one in sections that fit the L2.
+ * unit's tiles run together, so that Q and dO are shared in the L2. Under a mask tiles run longest
+ * first: a small grid as a whole, or its last long tiles would start too late; a large one in
+ * sections that fit the L2. Where additions to dQ take turns upwards, two tiles of a unit run at
+ * once, so that few CTAs wait for each other when they start.
  */
 static int section_of(const struct fb_problem *p, int ordered)
 {
@@ -262,6 +277,8 @@ static int section_of(const struct fb_problem *p, int ordered)
                        p->window_right != FB_OPEN || p->qlens || p->klens;
     if (units <= 1 || (!masked && !ordered))
         return 1;
+    if (ordered && !is_downwards(p))
+        return (int)at_most(units, tiles_of(sm_count(), 2));
     if (units * tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
         return (int)units;
     return bytes * 2 > share ? 1 : (int)at_most(units, (int64_t)(share / bytes));
@@ -308,15 +325,17 @@ static struct fb_sm80_args args_of(const struct fb_args *a)
 struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *a, enum fb_sm80_dq policy,
                                           int copies)
 {
-    const int ordered = policy == FB_SM80_DQ_ORDERED;
+    /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
+    const int ordered = policy == FB_SM80_DQ_ORDERED && a->problem->nq > 0;
     const struct parts parts = parts_of(a->problem, a->numerics, copies, ordered);
     struct fb_sm80_args c = args_of(a);
     char *at = a->workspace;
     if (!a->problem->dlse)
         c.dlse.data = NULL;
     c.dsink = a->problem->sink ? a->dsink.data : NULL;
-    c.dq_policy = policy;
+    c.dq_policy = ordered || policy != FB_SM80_DQ_ORDERED ? policy : FB_SM80_DQ_ATOMIC;
     c.copies = copies > 0 ? copies : 1;
+    c.descend = ordered && is_downwards(a->problem);
     c.section = section_of(a->problem, ordered);
     c.lse2 = (float *)(void *)at;
     c.delta = (float *)(void *)(at + parts.rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * sm80_partials.c: FlashAttention-2's deterministic mode, with another number of copies. G CTAs
- * share the key tiles of a key head, every G-th tile each, and each adds into a dQ of its own; the
+ * share the key tiles of a key head, one each of every G, and each adds into a dQ of its own; the
  * last pass sums the G copies in order. The first to touch a block assigns, so nothing is cleared.
  *
  * FlashAttention-2 takes G = ceil(SMs / (b h)), which is just over one wave of CTAs: a second,

@@ -56,13 +56,14 @@ struct fb_sm80_args {
 
     enum fb_sm80_dq dq_policy;
     int copies;  /* of the dQ accumulator: CTAs a key head under partials, else 1 */
+    int descend; /* key tiles are launched, and ordered additions made, from the last one on */
     int section; /* key heads whose tiles are launched side by side */
     int stages;  /* tiles of q and dout in flight, 1 or 2 */
 
     /* The workspace, laid out by the table's layout function. */
     float *lse2, *delta; /* [batch * heads][tiles of queries * bm] */
     void *dq_sum;        /* [copies][batch * heads][tiles][bm * D], in the order of registers */
-    unsigned *turns;     /* [batch * heads][tiles][warps], then the ticket (ordered) */
+    unsigned *turns;     /* [batch * heads][pairs of tiles][warps], then the ticket (ordered) */
 };
 
 /* The kernels of one head size. Functions enqueue and return a cudaError_t. `general` chooses the

@@ -33,55 +33,17 @@
 
 #include "mbarrier.cuh"
 #include "sm80_config.cuh"
-#include "sm80_dq_sum.cuh"
+#include "sm80_key_tile.cuh"
 #include "sm80_load.cuh"
 #include "sm80_score.cuh"
-#include "turn.cuh"
 
 namespace fb {
-
-/* The work of a CTA on one key tile. */
-struct sm80_key_tile {
-    sm80_sequence s;
-    int kv_head, group;
-    int n, first, span, steps; /* key tile; first query tile, how many a head, in all heads */
-};
-
-/* The running step of one key tile: query head and tile. */
-struct sm80_step {
-    int head, m;
-    __device__ __forceinline__ void next(const sm80_key_tile &w)
-    {
-        if (++m == w.first + w.span)
-            m = w.first, head++;
-    }
-};
 
 /* A warp's sums of a key tile. */
 template <class C>
 struct sm80_sums {
     float dk[C::KV_MT][C::KV_NT][4], dv[C::KV_MT][C::KV_NT][4];
 };
-
-template <class C>
-__device__ __forceinline__ sm80_key_tile sm80_key_tile_find(const fb_sm80_args &p, int unit, int n)
-{
-    sm80_key_tile w;
-    w.s = sm80_sequence_find(p, unit / p.kv_heads);
-    w.kv_head = unit % p.kv_heads;
-    w.group = p.heads / p.kv_heads;
-    w.n = n;
-    w.first = sm80_first_query_tile(w.s, n, C::M, C::N);
-    w.span = n * C::N < w.s.nk ? max(0, sm80_last_query_tile(w.s, n, C::M, C::N) - w.first + 1) : 0;
-    w.steps = w.span * w.group;
-    return w;
-}
-
-__device__ __forceinline__ int64_t sm80_query_block(const fb_sm80_args &p, int tiles_m, int batch,
-                                                    const sm80_step &at)
-{
-    return ((int64_t)batch * p.heads + at.head) * tiles_m + at.m;
-}
 
 /* Issues the copies of one step's Q, dO, LSE and delta. */
 template <class C>
@@ -90,8 +52,8 @@ __device__ __forceinline__ void sm80_load_step(const fb_sm80_args &p, const sm80
 {
     using T = typename C::T;
     const uint32_t to = smem + C::STAGE_AT + stage * C::STAGE_BYTES;
-    const int row = at.m * C::M, rows = w.s.nq - row, tiles_m = (p.nq + C::M - 1) / C::M;
-    const int64_t stat = sm80_query_block(p, tiles_m, w.s.batch, at) * C::M;
+    const int row = at.m * C::M, rows = w.s.nq - row;
+    const int64_t stat = sm80_query_block<C>(p, w.s.batch, at) * C::M;
     sm80_load_tile<C::M, C::D, C::THREADS, C::GENERAL>(
         to, sm80_row<T>(p.q, w.s.q_batch, at.head, w.s.q_row + row), p.q.row, rows, p.columns,
         p.aligned);
@@ -151,49 +113,6 @@ __device__ __forceinline__ void sm80_make_dq(uint32_t smem, int part,
         lane_rows_first<C::D>(smem + C::K_AT, 0, 2 * wd), part * (C::D / C::Q_PARTS / 8))};
     acc_clear(dq);
     warp_product<typename C::T, C::N / 16>(dq, ds, k);
-}
-
-/* How many key tiles add to query tile m before this one. Masks bounded on the right go from the
- * last key tile to the first. */
-template <class C>
-__device__ __forceinline__ unsigned sm80_rank(const sm80_key_tile &w, int m)
-{
-    if (w.s.hi < sm80_open)
-        return sm80_last_key_tile(w.s, m, C::M, C::N) - w.n;
-    return w.n - sm80_first_key_tile(w.s, m, C::M, C::N);
-}
-
-template <class C>
-__device__ __forceinline__ unsigned *sm80_turn(const fb_sm80_args &p, int64_t block)
-{
-    return p.turns + block * C::WARPS + threadIdx.x / 32;
-}
-
-template <class C>
-__device__ __forceinline__ void sm80_give_dq(const fb_sm80_args &p, const sm80_key_tile &w,
-                                             const sm80_step &at, int copy, int part,
-                                             const float (&dq)[C::Q_MT][C::Q_NT][4])
-{
-    const int tiles_m = (p.nq + C::M - 1) / C::M;
-    const int64_t block = sm80_query_block(p, tiles_m, w.s.batch, at);
-    bool set = false;
-    if (p.dq_policy == FB_SM80_DQ_ORDERED && part == 0)
-        turn_wait_warp(sm80_turn<C>(p, block), sm80_rank<C>(w, at.m));
-    if (p.dq_policy == FB_SM80_DQ_PARTIALS)
-        set = w.n - p.copies < sm80_first_key_tile(w.s, at.m, C::M, C::N);
-    sm80_dq_add<C::GENERAL, C::Q_PARTS>(p, (int64_t)copy * p.batch * p.heads * tiles_m + block,
-                                        part, C::M * C::D, dq, set);
-}
-
-/* Lets the next CTA add. Called when the additions of sm80_give_dq have had a score's time to land
- * and before new copies are issued: the release waits for all that is under way. */
-template <class C>
-__device__ __forceinline__ void sm80_pass_turn(const fb_sm80_args &p, const sm80_key_tile &w,
-                                               const sm80_step &at)
-{
-    if (C::WITH_DQ && p.dq_policy == FB_SM80_DQ_ORDERED)
-        turn_pass_warp(
-            sm80_turn<C>(p, sm80_query_block(p, (p.nq + C::M - 1) / C::M, w.s.batch, at)));
 }
 
 /* Scores, probabilities and their gradient of one step, in registers. */
@@ -272,22 +191,21 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
 {
     const uint32_t smem = shared_address(shared), stages = smem + C::STAGE_AT;
     const int mask = p.stages - 1; /* step u lies in stage u & mask, its use number u >> mask */
-    sm80_step load = {w.kv_head * w.group, w.first}, now = load, old = load;
+    sm80_step now = sm80_step_first(w);
     sm80_sums<C> sum;
     acc_clear(sum.dk);
     acc_clear(sum.dv);
     if (w.steps > 0) {
         sm80_load_keys<C>(p, w, smem);
-        sm80_load_step<C>(p, w, load, smem, done & mask);
-        load.next(w);
+        sm80_load_step<C>(p, w, now, smem, done & mask);
     }
-    if (w.steps > 1 && mask) {
-        sm80_load_step<C>(p, w, load, smem, (done + 1) & mask);
-        load.next(w);
-    }
+    if (w.steps > 1 && mask)
+        sm80_load_step<C>(p, w, sm80_step_next(w, now), smem, (done + 1) & mask);
     for (int i = 0; i <= w.steps && w.steps > 0; i++) {
         const int u = done + i;
+        const sm80_step old = sm80_step_next(w, now, true);
         if (i > 0) {
+            const unsigned seen = sm80_look_turn<C>(p, w, old);
             sm80_add_keys<C>(smem, stages + ((u - 1) & mask) * C::STAGE_BYTES, sum);
             if constexpr (C::GENERAL) {
                 sm80_round(sum.dk, p.round_dkv);
@@ -300,7 +218,7 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
                     sm80_make_dq<C>(smem, part, dq);
                     if (part == C::Q_PARTS - 1)
                         mbarrier_arrive_warp(smem + C::FREE_AT);
-                    sm80_give_dq<C>(p, w, old, copy, part, dq);
+                    sm80_give_dq<C>(p, w, old, copy, part, seen, dq);
                 }
             } else {
                 mbarrier_arrive_warp(smem + C::FREE_AT);
@@ -310,8 +228,7 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
             float s[C::S_MT][C::S_NT][4], dp[C::S_MT][C::S_NT][4];
             if (i > 0 && !mask) {
                 mbarrier_wait(smem + C::FREE_AT, (u - 1) & 1);
-                sm80_load_step<C>(p, w, load, smem, 0);
-                load.next(w);
+                sm80_load_step<C>(p, w, now, smem, 0);
             }
             mbarrier_wait(smem + C::FULL_AT + 8 * (u & mask), u >> mask & 1);
             sm80_make_scores<C>(p, w, now, smem, stages + (u & mask) * C::STAGE_BYTES, s, dp);
@@ -319,18 +236,15 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
                 sm80_pass_turn<C>(p, w, old);
             if (i > 0 && mask) {
                 mbarrier_wait(smem + C::FREE_AT, (u - 1) & 1);
-                if (i + 1 < w.steps) {
-                    sm80_load_step<C>(p, w, load, smem, (u + 1) & mask);
-                    load.next(w);
-                }
+                if (i + 1 < w.steps)
+                    sm80_load_step<C>(p, w, sm80_step_next(w, now), smem, (u + 1) & mask);
             }
             sm80_share_scores<C>(smem, s, dp);
         } else {
             sm80_pass_turn<C>(p, w, old);
         }
         __syncthreads(); /* P and dS are there; in the end: all have read K and V */
-        old = now;
-        now.next(w);
+        now = sm80_step_next(w, now);
     }
     if (w.n * C::N < w.s.nk)
         sm80_write_keys<C>(p, w, shared, sum);
@@ -353,10 +267,10 @@ __device__ __forceinline__ int64_t sm80_ticket(const fb_sm80_args &p, char *shar
 {
     if (p.dq_policy != FB_SM80_DQ_ORDERED)
         return blockIdx.x;
-    const int tiles_m = (p.nq + C::M - 1) / C::M;
+    const int64_t pairs = (int64_t)p.batch * p.heads * sm80_turn_pairs(p.nq, C::M);
     unsigned *place = (unsigned *)(shared + C::PLACE_AT);
     if (threadIdx.x == 0)
-        *place = atomicAdd(p.turns + (int64_t)p.batch * p.heads * tiles_m * C::WARPS, 1);
+        *place = atomicAdd(p.turns + pairs * C::WARPS, 1);
     __syncthreads();
     return *place;
 }
@@ -369,16 +283,20 @@ __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char 
     const int tiles_n = (p.nk + C::N - 1) / C::N;
     const bool partials = C::WITH_DQ && p.dq_policy == FB_SM80_DQ_PARTIALS;
     const int stride = partials ? p.copies : tiles_n;
-    int unit, place, done = 0;
+    int unit, place, done = 0, before = -1;
     sm80_place(p.batch * p.kv_heads, p.section, index, stride, &unit, &place);
-    for (int n = place; n < tiles_n; n += stride) {
-        const bool last_first =
-            C::WITH_DQ && p.dq_policy == FB_SM80_DQ_ORDERED && (p.causal || p.window_right >= 0);
-        const sm80_key_tile w = sm80_key_tile_find<C>(p, unit, last_first ? tiles_n - 1 - n : n);
+    for (int lap = 0; lap * stride < tiles_n; lap++) {
+        const int n = sm80_lap_tile(stride, place, lap);
+        if (n >= tiles_n)
+            break;
+        if (lap > 0)
+            __syncthreads(); /* dK and dV have left the shared memory of K and V */
+        sm80_key_tile w = sm80_key_tile_find<C>(p, unit, p.descend ? tiles_n - 1 - n : n);
+        w.before = before;
+        w.back = lap % 2;
         sm80_walk<C>(p, w, partials ? place : 0, shared, done);
         done += w.steps;
-        if (n + stride < tiles_n)
-            __syncthreads(); /* dK and dV have left the shared memory of K and V */
+        before = w.n;
     }
 }
 

@@ -126,9 +126,9 @@ struct sm80_config : sm80_tiles<DIM, SMALL_> {
     /* A warp's accumulators: blocks of 16 rows, blocks of 8 columns. */
     static constexpr int S_MT = M / S_M / 16, S_NT = N / S_N / 8;
     static constexpr int KV_MT = N / KV_N / 16, KV_NT = D / KV_D / 8;
-    /* dQ is made this many parts of the columns after each other; 2 at D = 256 spilled 100 bytes
-     * where 1 spills 48. */
-    static constexpr int Q_PARTS = 1;
+    /* dQ is made this many parts of the columns after each other, where the whole leaves too few
+     * registers to load fragments ahead: 5 % at D = 256. */
+    static constexpr int Q_PARTS = D == 256 ? 2 : 1;
     static constexpr int Q_MT = M / Q_M / 16, Q_NT = D / Q_D / Q_PARTS / 8;
     static_assert(S_MT * 16 * S_M == M && S_NT * 8 * S_N == N && S_NT % 2 == 0, "S");
     static_assert(KV_MT * 16 * KV_N == N && KV_NT * 8 * KV_D == D && KV_NT % 2 == 0, "dK, dV");

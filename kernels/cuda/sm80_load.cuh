@@ -27,24 +27,49 @@ __device__ __forceinline__ void sm80_store_chunk(uint32_t to, const uint16_t *fr
                  : "memory");
 }
 
-/* ROWS rows of `columns` columns from `from`, of which `rows` exist. The caller commits. */
+/* What sm80_load_tile does, an element at a time, from rows that are not aligned. */
+template <int ROWS, int COLS, int THREADS>
+__device__ __forceinline__ void sm80_load_tile_slowly(uint32_t tile, const char *from,
+                                                      int64_t stride, int rows, int columns)
+{
+    constexpr int CHUNKS = COLS / 8;
+#pragma unroll 1
+    for (int index = threadIdx.x; index < ROWS * CHUNKS; index += THREADS) {
+        const int row = index / CHUNKS, chunk = index % CHUNKS;
+        sm80_store_chunk(tile + smem_tile<COLS>::at(row, chunk),
+                         (const uint16_t *)(from + 2 * (row * stride + chunk * 8)),
+                         row < rows ? columns - chunk * 8 : 0);
+    }
+}
+
+/* ROWS rows of `columns` columns from `from`, of which `rows` exist. The caller commits. Where a
+ * round of all threads is whole rows, a thread stays in its column, so that its addresses go on by
+ * constants; written out anew for each chunk they were kept from tile to tile, and spilled. */
 template <int ROWS, int COLS, int THREADS, bool GENERAL>
 __device__ __forceinline__ void sm80_load_tile(uint32_t tile, const char *from, int64_t stride,
                                                int rows, int columns, bool aligned)
 {
-    constexpr int CHUNKS = COLS / 8, COUNT = ROWS * CHUNKS;
+    using shape = smem_tile<COLS>;
+    constexpr int CHUNKS = COLS / 8, COUNT = ROWS * CHUNKS, STEP = THREADS / CHUNKS;
+    if (GENERAL && !aligned) {
+        sm80_load_tile_slowly<ROWS, COLS, THREADS>(tile, from, stride, rows, columns);
+    } else if constexpr (THREADS % CHUNKS == 0 && (STEP & (STEP - 1)) == 0 && ROWS % STEP == 0) {
+        const int row = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
+        const uint32_t to = tile + shape::at(row, chunk);
+        const char *at = from + 2 * (row * stride + chunk * 8);
 #pragma unroll
-    for (int i = 0; i < (COUNT + THREADS - 1) / THREADS; i++) {
-        const int index = i * THREADS + threadIdx.x, row = index / CHUNKS, chunk = index % CHUNKS;
-        if (COUNT % THREADS != 0 && index >= COUNT)
-            break;
-        const bool in = row < rows && chunk * 8 < columns;
-        const uint32_t to = tile + smem_tile<COLS>::at(row, chunk);
-        const char *at = in ? from + 2 * (row * stride + chunk * 8) : from;
-        if (!GENERAL || aligned)
-            cp_async_16(to, at, in);
-        else
-            sm80_store_chunk(to, (const uint16_t *)at, in ? columns - chunk * 8 : 0);
+        for (int i = 0; i < ROWS / STEP; i++, at += 2 * STEP * stride)
+            cp_async_16(shape::down(to, i * STEP), at,
+                        row + i * STEP < rows && chunk * 8 < columns);
+    } else {
+#pragma unroll
+        for (int i = 0; i < (COUNT + THREADS - 1) / THREADS; i++) {
+            const int index = i * THREADS + threadIdx.x;
+            const int row = index / CHUNKS, chunk = index % CHUNKS;
+            if (COUNT % THREADS == 0 || index < COUNT)
+                cp_async_16(tile + shape::at(row, chunk), from + 2 * (row * stride + chunk * 8),
+                            row < rows && chunk * 8 < columns);
+        }
     }
 }
 

@@ -3,13 +3,13 @@
  * The small passes around the mma.sync backward.
  *
  * Pre-pass, one CTA a query tile, head and batch entry: delta = rowsum(dO o O) - dlse and LSE times
- * log2 e, both padded to whole tiles so that a tile's part is one aligned copy, and a zeroed dQ
- * block. Rows behind the last get LSE = +inf and delta = 0, hence p = 0 and ds = 0, and so does a
- * row that sees no key (its LSE is -inf).
+ * log2 e, both padded to whole tiles so that a tile's part is one aligned copy; a zeroed dQ block
+ * where additions have no order, zeroed turns where they have. Rows behind the last get LSE = +inf
+ * and delta = 0, hence p = 0 and ds = 0, and so does a row that sees no key (its LSE is -inf).
  *
  * Post-pass, the same CTAs: the sum of the dQ copies in their order, scaled, converted, turned
  * through shared memory into rows. A copy is read only where it was written: where one of its key
- * tiles (every `copies`-th) visits the query tile.
+ * tiles visits the query tile.
  *
  * Sink pass, one CTA a head: dsink = -sum p(sink) delta, in a fixed order.
  *
@@ -19,7 +19,7 @@
 #define FB_KERNELS_CUDA_SM80_PREPOST_CUH
 
 #include "sm80_config.cuh"
-#include "sm80_dq_sum.cuh"
+#include "sm80_key_tile.cuh"
 #include "sm80_load.cuh"
 #include "sm80_score.cuh"
 
@@ -97,13 +97,15 @@ __global__ void __launch_bounds__(256) sm80_pre(const __grid_constant__ fb_sm80_
                 ? sm80_dot8<T>(o + 2 * row * p.o.row, g + 2 * row * p.dout.row, columns, p.aligned)
                 : 0;
     }
-    if (p.dq_sum && p.dq_policy != FB_SM80_DQ_PARTIALS)
+    if (p.dq_sum && p.dq_policy == FB_SM80_DQ_ATOMIC)
         sm80_clear_dq<C>(p, t.block);
     if (p.dq_policy == FB_SM80_DQ_ORDERED) {
-        if (threadIdx.x < C::WARPS)
-            p.turns[t.block * C::WARPS + threadIdx.x] = 0;
+        const int64_t pairs = sm80_turn_pairs(p.nq, C::M);
+        const int64_t pair = t.block / t.tiles_m * pairs + t.m / 2;
+        if (t.m % 2 == 0 && threadIdx.x < C::WARPS)
+            p.turns[pair * C::WARPS + threadIdx.x] = 0;
         if (threadIdx.x == 0 && blockIdx.x == 0)
-            p.turns[(int64_t)gridDim.x * C::WARPS] = 0;
+            p.turns[gridDim.x / t.tiles_m * pairs * C::WARPS] = 0;
     }
 #pragma unroll
     for (int i = 0; i < C::M / ROWS; i++) {
@@ -156,18 +158,16 @@ __device__ __forceinline__ void sm80_post_sum(const fb_sm80_args &p, const sm80_
     const int first = sm80_first_key_tile(t.s, t.m, C::M, C::N);
     const int last = sm80_last_key_tile(t.s, t.m, C::M, C::N);
     acc_clear(acc);
-    if (p.dq_policy != FB_SM80_DQ_PARTIALS)
+    if (p.dq_policy == FB_SM80_DQ_ATOMIC || (p.dq_policy == FB_SM80_DQ_ORDERED && first <= last))
         sm80_post_read<C>(p, t.block, part, acc);
-    else
-        for (int copy = 0; copy < p.copies; copy++) {
-            const int after = (copy - first % p.copies + p.copies) % p.copies;
-            if (first + after <= last)
+    if (p.dq_policy == FB_SM80_DQ_PARTIALS)
+        for (int copy = 0; copy < p.copies; copy++)
+            if (sm80_copy_holds(p.copies, copy, first, last))
                 sm80_post_read<C>(p, copy * (int64_t)gridDim.x + t.block, part, acc);
-        }
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::THREADS) sm80_post(const __grid_constant__ fb_sm80_args p)
+__global__ void __launch_bounds__(C::THREADS, 2) sm80_post(const __grid_constant__ fb_sm80_args p)
 {
 #if __CUDA_ARCH__ >= 800
     using T = typename C::T;

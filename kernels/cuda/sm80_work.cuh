@@ -10,9 +10,8 @@
  *
  * Launch order. A unit is one batch entry and key head. Units go in sections that share the L2;
  * within a section the tile is the slow index. Key tiles are launched from the first one on, which
- * under a causal mask is the longest first; ordered additions to dQ under a mask that is bounded
- * on the right go the other way round, since a CTA may only wait for CTAs launched before it and
- * the shortest tile, on the diagonal, is to add first.
+ * under a causal mask is the longest first, or, where the host says so, from the last one: a CTA
+ * may only wait for CTAs launched before it, so this is also the order of ordered additions to dQ.
  */
 #ifndef FB_KERNELS_CUDA_SM80_WORK_CUH
 #define FB_KERNELS_CUDA_SM80_WORK_CUH
@@ -45,6 +44,8 @@ __device__ __forceinline__ sm80_sequence sm80_sequence_find(const fb_sm80_args &
         s.lo = shift - p.window_left;
     if (p.window_right >= 0)
         s.hi = min(s.hi, shift + p.window_right);
+    if (s.lo > s.hi)
+        s.hi = -sm80_open; /* nobody sees anything: no tile is visited */
     return s;
 }
 
@@ -82,6 +83,12 @@ __device__ __forceinline__ bool sm80_all_visible(const sm80_sequence &s, int q, 
 __device__ __forceinline__ bool sm80_visible(const sm80_sequence &s, int q, int k)
 {
     return k < s.nk && k <= q + s.hi && k >= q + s.lo;
+}
+
+/* Pairs of query tiles that take their turns together under ordered additions. */
+__device__ __forceinline__ int sm80_turn_pairs(int nq, int bm)
+{
+    return (nq + 2 * bm - 1) / (2 * bm);
 }
 
 /* The unit and the slow index of CTA `index`: `tiles` CTAs a unit, sections of `section` units. */

@@ -36,6 +36,11 @@ struct smem_tile {
     {
         return (from ^ (chunks % GROUP * 16)) + chunks / GROUP * (GROUP * 16);
     }
+    /* `rows` further down, a multiple of a power of two that exceeds the start's row. */
+    static __device__ __forceinline__ uint32_t down(uint32_t from, int rows)
+    {
+        return (from ^ (rows / (8 / GROUP) % GROUP * 16)) + rows * PITCH;
+    }
 };
 
 /* Where a lane points for a 16x16 block at (row, chunk): in the order of an a operand stored as it
