@@ -19,9 +19,9 @@
  *
  * dQ, chosen at run time, one uniform branch a step:
  *   atomic     additions in any order. dK and dV are bitwise repeatable, dQ is not.
- *   ordered    each warp adds its part of a query tile when a counter says that the key tiles
- *              before have: a fixed order, the rank of sm80_rank. CTAs take their place from a
- *              ticket, so that they wait only for CTAs that run. Repeatable.
+ *   ordered    each warp adds its part of a pair of query tiles when a counter says that the key
+ *              tiles before have: a fixed order (sm80_key_tile.cuh). The first assigns. CTAs take
+ *              their place from a ticket, so that they wait only for CTAs that run. Repeatable.
  *   partials   a fixed number of CTAs shares a key head's tiles, each adding to its own copy of
  *              dQ, in its own order; the first to touch a block assigns, so nothing is cleared.
  *              The last pass sums copies in order. Repeatable.
