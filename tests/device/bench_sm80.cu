@@ -6,8 +6,8 @@
  *     bench_sm80                  small and odd shapes against the fp64 reference
  *     bench_sm80 time N...        16,384 tokens at length N, 2048/d heads, one head checked first
  *
- * A timed sample is events around the launches, after 256 MiB memsets outside the span and a rest of
- * 20 times the sample, 25 ms at most; the median of 5 is printed, with the spread. In the
+ * A timed sample is events around the launches, after 256 MiB memsets outside the span and a rest
+ * of 20 times the sample, 25 ms at most; the median of 5 is printed, with the spread. In the
  * environment, ONLY chooses ways by their numbers, NOERR leaves out the check before timing.
  */
 #include <stdlib.h>
