@@ -147,6 +147,7 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     FB_TRY_OUT(fb_check_report_open(&check.report, options));
     if (options->golden)
         FB_TRY_OUT(fb_golden_check_reference(options->golden, report_reference, &check));
+    setenv("OMP_WAIT_POLICY", "passive", 0); /* of the workers: nothing is timed, others may run */
     const enum fb_status ended = supervise_all(&check, &signal);
     const bool complete = ended == FB_OK && !signal;
     fb_check_report_end(check.report);
