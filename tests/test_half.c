@@ -108,6 +108,26 @@ static void test_elements(void)
     tap_ok(fb_double_to_fp16(1.5249285751529568e-05) == 0x0100, "a value between two subnormals");
 }
 
+/* A stretch of a strided array is what its elements are, one by one. */
+static void test_stretch(void)
+{
+    enum { COUNT = 300, FIRST = 7, STRIDE = 3 };
+    static const enum fb_dtype dtypes[] = {FB_FP32, FB_BF16, FB_FP16};
+    float array[FIRST + COUNT * STRIDE];
+    double read[COUNT];
+    for (size_t n = 0; n < sizeof array / sizeof *array; n++)
+        array[n] = (float)n * 1.37f - 500;
+    for (int i = 0; i < 3; i++) {
+        bool equal = true;
+        fb_elements_read(read, array, dtypes[i], FIRST, STRIDE, COUNT);
+        for (int64_t n = 0; n < COUNT; n++) {
+            const double one = fb_element_read(array, dtypes[i], FIRST + n * STRIDE);
+            equal &= read[n] == one || (isnan(read[n]) && isnan(one));
+        }
+        tap_ok(equal, "a stretch of elements, type %d", (int)dtypes[i]);
+    }
+}
+
 int main(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -116,5 +136,6 @@ int main(void)
         test_extremes(&formats[i]);
     }
     test_elements();
+    test_stretch();
     return tap_done();
 }

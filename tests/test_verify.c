@@ -3,6 +3,7 @@
  * What the judge is made of: metrics on hand-made tensors, hashes and run-to-run comparison.
  */
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static struct fb_metrics measure(struct fb_tensor *t, const double *reference,
     struct fb_metrics_input in = {.tensor = t, .reference = reference, .allowed = allowed};
     in.count = rows;
     in.band = FB_FP32;
-    fb_metrics_compare(&in, &m);
+    if (fb_metrics_compare(&in, &m) != FB_OK)
+        tap_ok(false, "rows are compared");
     return m;
 }
 
@@ -75,6 +77,47 @@ static void test_metrics(void)
     m = measure(&half, &large, &room, 1);
     tap_ok(m.nonfinite == 1, "and one of the wrong sign");
     free(half.data);
+}
+
+/* Many rows by many threads: the same bits as by one, the faults found where they are. */
+static void test_many_rows(void)
+{
+    enum { ROWS = 3000, WIDTH = 300, BAD = 2741, COLUMN = 270 };
+    struct fb_tensor t = tensor(FB_BF16, 2, 3, ROWS / 6, WIDTH);
+    double *reference = malloc(sizeof *reference * ROWS * WIDTH);
+    struct fb_metrics m[2];
+    randomize(&t);
+    for (int64_t n = 0; n < ROWS * WIDTH; n++)
+        reference[n] = fb_element_read(t.data, FB_BF16, n) * (1 + 1e-3 * draw());
+    for (int64_t c = 0; c < WIDTH; c++)
+        reference[BAD * WIDTH + c] *= c == COLUMN ? -1 : 2;
+    const struct fb_metrics_input in = {
+        .tensor = &t, .reference = reference, .allowed = NULL, .count = ROWS, .band = FB_BF16};
+    const int threads = omp_get_max_threads();
+    for (int i = 0; i < 2; i++) {
+        omp_set_num_threads(i ? 7 : 1);
+        if (fb_metrics_compare(&in, &m[i]) != FB_OK)
+            tap_ok(false, "rows are compared");
+    }
+    omp_set_num_threads(threads);
+    tap_ok(m[0].rel_l2 == m[1].rel_l2 && m[0].cosine == m[1].cosine &&
+               m[0].norm_ratio == m[1].norm_ratio && m[0].row_rel_l2 == m[1].row_rel_l2,
+           "the number of threads does not matter");
+    tap_ok(m[0].worst_row == BAD && m[1].worst_row == BAD && m[0].row_rel_l2 > 0.4,
+           "the worst row is found: %lld", (long long)m[1].worst_row);
+    fb_element_write(t.data, FB_BF16, BAD * WIDTH + COLUMN, (double)NAN);
+    fb_element_write(t.data, FB_BF16, (BAD + 1) * WIDTH, (double)INFINITY);
+    const int64_t rows[] = {5, 9}; /* not those of the sample alone are looked at */
+    struct fb_metrics_input sample = in;
+    sample.rows = rows;
+    sample.count = 2;
+    sample.reference = reference + 5 * WIDTH;
+    tap_ok(fb_metrics_compare(&sample, &m[0]) == FB_OK && m[0].nonfinite == 2 &&
+               m[0].worst[0] == 1 && m[0].worst[1] == 2 && m[0].worst[2] == BAD % (ROWS / 6) &&
+               m[0].worst[3] == COLUMN && isnan(m[0].worst_got),
+           "a NaN outside the sample is found");
+    free(reference);
+    free(t.data);
 }
 
 /* ---- Hash and determinism ---------------------------------------------------------------------
@@ -169,6 +212,7 @@ static void test_bands(void)
 int main(void)
 {
     test_metrics();
+    test_many_rows();
     test_bands();
     test_hash();
     test_determinism();

@@ -21,6 +21,9 @@ uint16_t fb_double_to_fp16(double value);
 
 /* Element `index` (counted in elements) of an array of dtype. */
 double fb_element_read(const void *data, enum fb_dtype dtype, int64_t index);
+/* `count` elements from `index` on, `stride` apart. */
+void fb_elements_read(double *to, const void *data, enum fb_dtype dtype, int64_t index,
+                      int64_t stride, int64_t count);
 void fb_element_write(void *data, enum fb_dtype dtype, int64_t index, double value);
 
 #endif

@@ -52,11 +52,12 @@ static enum condition condition_of(const struct fb_bench *bench, int run, int ru
     return FEWER_THREADS;
 }
 
-/* Are the bits of all gradients those of the first run? Hashed where they lie. */
-static enum fb_status hash_all(struct fb_bench *bench, struct runs *runs, bool *same)
+/* Which gradients have the bits of the first run? Hashed where they lie. */
+static enum fb_status hash_all(struct fb_bench *bench, struct runs *runs, bool same[GRADIENTS],
+                               bool *all)
 {
     const bool first = runs->seen[DQ].runs == 0;
-    *same = !first;
+    *all = true;
     for (int i = 0; i < GRADIENTS; i++) {
         uint64_t hash;
         if (!runs->asked[i])
@@ -64,23 +65,24 @@ static enum fb_status hash_all(struct fb_bench *bench, struct runs *runs, bool *
         FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i].buffer, &hash));
         if (first)
             runs->first[i] = hash;
-        *same = *same && hash == runs->first[i];
+        same[i] = !first && hash == runs->first[i];
+        *all = *all && same[i];
     }
     return FB_OK;
 }
 
-/* One run's gradients: only fetched when the bits are new. */
+/* One run's gradients: only fetched when bits are new, and those alone are compared. */
 static enum fb_status look(struct fb_bench *bench, struct runs *runs)
 {
-    bool same;
+    bool same[GRADIENTS] = {false}, all;
     struct fb_args args;
     const struct fb_tensor *const tensors[] = {&args.dq, &args.dk, &args.dv, &args.dbias,
                                                &args.dsink};
-    FB_TRY(hash_all(bench, runs, &same));
-    if (!same)
+    FB_TRY(hash_all(bench, runs, same, &all));
+    if (!all)
         FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
     for (int i = 0; i < GRADIENTS; i++) {
-        if (same && runs->asked[i])
+        if (same[i])
             fb_determinism_add_same(&runs->seen[i]);
         else if (runs->asked[i])
             FB_TRY(fb_determinism_add(&runs->seen[i], tensors[i]));

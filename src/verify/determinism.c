@@ -93,7 +93,7 @@ static int64_t rows_of(const struct fb_tensor *t)
 /* Rows are compared by many threads and summed in their order. */
 static struct difference compare(const struct fb_determinism *d, const struct fb_tensor *t)
 {
-    enum { SLAB = 512 };
+    enum { SLAB = 4096 };
     struct difference all = {0}, part[SLAB];
     for (int64_t first = 0; first < rows_of(t); first += SLAB) {
         const int64_t count = rows_of(t) - first < SLAB ? rows_of(t) - first : SLAB;

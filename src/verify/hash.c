@@ -39,7 +39,7 @@ static uint64_t hash_row(const struct fb_tensor *t, int64_t row)
 
 uint64_t fb_hash_tensor(const struct fb_tensor *tensor)
 {
-    enum { SLAB = 1024 }; /* rows whose hashes are held at a time */
+    enum { SLAB = 8192 }; /* rows whose hashes are held at a time */
     const int64_t rows = tensor->shape[0] * tensor->shape[1] * tensor->shape[2];
     uint64_t hash = mix(0x666C6173686261u, (uint64_t)tensor->dtype), part[SLAB];
     for (int axis = 0; axis < 4; axis++)

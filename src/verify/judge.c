@@ -284,7 +284,7 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
                                            .band = judge->args.problem->dtype,
                                            .row_errors = row_errors,
                                            .lse = s->which == FB_JUDGED_LSE};
-    fb_metrics_compare(&input, metrics);
+    FB_TRY_OUT(fb_metrics_compare(&input, metrics));
     FB_TRY_OUT(
         noise_of(judge, model, s, row_errors, metrics->bound_ratio <= 1, &metrics->noise_ratio));
     *verdict = verdict_of(judge->models->spread.rho, metrics, s->which);

@@ -21,6 +21,7 @@ struct fb_metrics {
     double rel_l2;      /* ||x - ref|| / ||ref||; 0 when both are 0, inf when ref alone is 0 */
     double row_rel_l2;  /* the largest ||x_r - ref_r|| / max(||ref_r||, rms row norm) over rows r:
                            one lost row or tile cannot hide in the norm of a long tensor */
+    int64_t worst_row;  /* flat over [b, h, n]: the row of row_rel_l2; -1 where all are exact */
     double cosine;      /* <x, ref> / (||x|| ||ref||); 1 when both are 0 */
     double norm_ratio;  /* ||x|| / ||ref||; 1 when both are 0 */
     double bound_ratio; /* max |x - ref| / allowed, element by element; <= 1 passes */
@@ -46,7 +47,8 @@ struct fb_metrics_input {
     bool lse;           /* the tensor is an lse: -inf stands for a row without keys */
 };
 
-void fb_metrics_compare(const struct fb_metrics_input *input, struct fb_metrics *metrics);
+/* FB_NO_MEMORY. The figures are the same whatever the number of threads. */
+enum fb_status fb_metrics_compare(const struct fb_metrics_input *input, struct fb_metrics *metrics);
 
 /* The lecture's fixed bands: fp32 1e-5/1e-4, bf16 5e-3/5e-3, fp16 1e-3/1e-3. */
 void fb_metrics_band(enum fb_dtype dtype, double *atol, double *rtol);
