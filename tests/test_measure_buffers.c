@@ -323,6 +323,50 @@ static void test_plan(void)
     fb_problem_free(&problem);
 }
 
+/* What memory says of large blocks, which many threads look at: every byte counts, and so does the
+ * place of a piece; the least index of several is found. */
+static void test_looks(void)
+{
+    enum { BYTES = 5 * 65536 + 13, ROWS = 700, WIDTH = 96 };
+    const struct fb_memory *memory = &fb_memory_host;
+    unsigned char *data = calloc(1, BYTES);
+    uint64_t hash, other;
+    int seen = 0, all = 0;
+    for (size_t i = 0; i < BYTES; i++)
+        data[i] = (unsigned char)(i * 7 + i / 65536);
+    memory->hash(memory, data, BYTES, &hash);
+    for (size_t i = 0; i < BYTES; i += 4099, all++) {
+        data[i] ^= 0x10;
+        memory->hash(memory, data, BYTES, &other);
+        data[i] ^= 0x10;
+        seen += other != hash;
+    }
+    tap_ok(seen == all, "a changed byte anywhere changes the hash: %d of %d", seen, all);
+    for (size_t i = 0; i < 65536; i++) {
+        unsigned char kept = data[i];
+        data[i] = data[i + 65536];
+        data[i + 65536] = kept;
+    }
+    memory->hash(memory, data, BYTES, &other);
+    tap_ok(other != hash, "and so do two pieces in each other's place");
+    memset(data, 0, BYTES);
+    const struct fb_tensor t = {.data = data,
+                                .dtype = FB_BF16,
+                                .shape = {1, 2, ROWS / 2, WIDTH},
+                                .stride = {0, ROWS / 2 * WIDTH, WIDTH, 1}};
+    int64_t first = 0, least = 0;
+    memory->find_ones(memory, &t, &first);
+    tap_ok(first == -1, "no element is all ones");
+    for (int64_t at = ROWS * WIDTH - 1; at > 40000; at -= 7001) {
+        memset(data + 2 * at, 0xff, 2);
+        least = at;
+    }
+    data[2 * 40001] = 0xff; /* half of one is none */
+    memory->find_ones(memory, &t, &first);
+    tap_ok(first == least, "the least of four that are: %lld", (long long)first);
+    free(data);
+}
+
 int main(void)
 {
     test_sound();
@@ -330,5 +374,6 @@ int main(void)
     test_layouts();
     test_memory();
     test_plan();
+    test_looks();
     return tap_done();
 }

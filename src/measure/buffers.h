@@ -32,9 +32,8 @@ struct fb_memory {
     enum fb_status (*fill)(const struct fb_memory *memory, void *to, int byte, size_t bytes);
     /* Bytes that can be allocated now, 0 if unknown. */
     uint64_t (*available)(const struct fb_memory *memory);
-    /* Looks that memory far from the host takes by itself; both may be NULL, and what they see is
-     * then read. A number that any change of a byte changes; and the least index, over
-     * [b, h, n, c], of an element whose bits are all ones, -1 if there is none. */
+    /* Looks, taken where the bytes lie. A number that any change of a byte changes; and the least
+     * index, over [b, h, n, c], of an element whose bits are all ones, -1 if there is none. */
     enum fb_status (*hash)(const struct fb_memory *memory, const void *from, size_t bytes,
                            uint64_t *out);
     enum fb_status (*find_ones)(const struct fb_memory *memory, const struct fb_tensor *tensor,

@@ -67,30 +67,11 @@ static enum fb_status scan(const struct fb_memory *memory, const char *from, uin
     return status;
 }
 
-/* Eight bytes a step, each step a bijection of the state: any single change is seen. */
-static bool hash_piece(void *user, const unsigned char *piece, size_t length)
-{
-    uint64_t hash = *(uint64_t *)user, word;
-    size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        memcpy(&word, piece + i, 8);
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 29;
-    }
-    for (; i < length; i++)
-        hash = (hash ^ piece[i]) * 0x9E3779B97F4A7C15u;
-    *(uint64_t *)user = hash;
-    return true;
-}
-
 enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer which,
                               uint64_t *hash)
 {
     const struct fb_block *block = &buffers->block[which];
-    if (buffers->memory->hash)
-        return buffers->memory->hash(buffers->memory, block->data, (size_t)block->bytes, hash);
-    *hash = 0x243F6A8885A308D3u;
-    return scan(buffers->memory, block->data, block->bytes, hash_piece, hash);
+    return buffers->memory->hash(buffers->memory, block->data, (size_t)block->bytes, hash);
 }
 
 /* ---- Checks -------------------------------------------------------------------------------------
@@ -160,20 +141,6 @@ enum fb_status fb_buffers_check_sealed(const struct fb_buffers *buffers, enum fb
     return FB_OK;
 }
 
-/* Does a row hold an element whose bytes are all poison? Gives its column, else -1. */
-static int64_t find_poison(const unsigned char *row, int64_t elements, size_t size)
-{
-    for (int64_t c = 0; c < elements; c++) {
-        const unsigned char *e = row + (size_t)c * size;
-        bool poison = true;
-        for (size_t i = 0; i < size; i++)
-            poison &= e[i] == FB_POISON_BYTE;
-        if (poison)
-            return c;
-    }
-    return -1;
-}
-
 static void say_unwritten(enum fb_buffer which, const struct fb_tensor *t, int64_t row,
                           int64_t column, struct fb_finding *found)
 {
@@ -183,34 +150,14 @@ static void say_unwritten(enum fb_buffer which, const struct fb_tensor *t, int64
              (long long)column);
 }
 
-static enum fb_status check_far_rows(const struct fb_buffers *buffers, enum fb_buffer which,
-                                     const struct fb_tensor *t, struct fb_finding *found)
+static enum fb_status check_rows(const struct fb_buffers *buffers, enum fb_buffer which,
+                                 const struct fb_tensor *t, struct fb_finding *found)
 {
     int64_t first;
     FB_TRY(buffers->memory->find_ones(buffers->memory, t, &first));
     if (first >= 0)
         say_unwritten(which, t, first / t->shape[3], first % t->shape[3], found);
     return FB_OK;
-}
-
-static enum fb_status check_rows(const struct fb_buffers *buffers, enum fb_buffer which,
-                                 const struct fb_tensor *t, struct fb_finding *found)
-{
-    if (buffers->memory->find_ones)
-        return check_far_rows(buffers, which, t, found);
-    const size_t size = fb_dtype_bytes(t->dtype), bytes = (size_t)t->shape[3] * size;
-    const int64_t rows = t->shape[0] * t->shape[1] * t->shape[2];
-    unsigned char *row = malloc(bytes + 1);
-    enum fb_status status = row ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a row");
-    for (int64_t r = 0; r < rows && status == FB_OK && !*found->text; r++) {
-        const char *from = (const char *)t->data + (size_t)fb_tensor_row(t, r) * size;
-        status = buffers->memory->read(buffers->memory, row, from, bytes);
-        int64_t column = status == FB_OK ? find_poison(row, t->shape[3], size) : -1;
-        if (column >= 0)
-            say_unwritten(which, t, r, column, found);
-    }
-    free(row);
-    return status;
 }
 
 enum fb_status fb_buffers_check_written(const struct fb_buffers *buffers, enum fb_pass pass,
