@@ -30,24 +30,9 @@
 #define FB_KERNELS_CUDA_BWD_SM90_CUH
 
 #include "bwd_sm90_loop.cuh"
+#include "cta_sm90.cuh"
 
 namespace fb {
-
-template <class C>
-__device__ void bwd_barriers_init(uint32_t smem)
-{
-    for (int i = 0; i < 2; i++) {
-        mbarrier_init(smem + C::Q_FULL + 8 * i, 1);
-        mbarrier_init(smem + C::Q_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DO_FULL + 8 * i, 1);
-        mbarrier_init(smem + C::DO_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DS_FULL + 8 * i, 8);
-        mbarrier_init(smem + C::DS_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DQ_FULL + 8 * i, 4);
-        mbarrier_init(smem + C::DQ_EMPTY + 8 * i, 1);
-    }
-    mbarrier_init_fence();
-}
 
 /* One thread: everything that arrives in shared memory.  K rides on the first Q, V on the first dO,
  * so that the first S starts before V has landed. */
@@ -65,23 +50,21 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
 
         mbarrier_wait(smem + C::Q_EMPTY + 8 * stage, parity);
         mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
-        for (int c = 0; c < C::PANELS && i == 0; c++)
-            tma_load(smem + C::K_AT + c * C::KV_PANEL, &p.k, full, 64 * c, b.key, b.kv_head,
-                     b.batch, keep);
-        for (int c = 0; c < C::PANELS; c++)
-            tma_load(smem + C::Q_AT + stage * C::Q_BYTES + c * C::Q_PANEL, &p.q, full, 64 * c, row,
-                     head, b.batch, keep);
+        if (i == 0)
+            tma_load_tile<C::PANELS>(smem + C::K_AT, C::KV_PANEL, &p.k, full, b.key, b.kv_head,
+                                     b.batch, keep);
+        tma_load_tile<C::PANELS>(smem + C::Q_AT + stage * C::Q_BYTES, C::Q_PANEL, &p.q, full, row,
+                                 head, b.batch, keep);
         bulk_load(smem + C::LSE_AT + stage * C::STAT_BYTES, p.lse2 + stat, C::STAT_BYTES, full);
 
         full = smem + C::DO_FULL + 8 * stage;
         mbarrier_wait(smem + C::DO_EMPTY + 8 * stage, parity);
         mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
-        for (int c = 0; c < C::PANELS && i == 0; c++)
-            tma_load(smem + C::V_AT + c * C::KV_PANEL, &p.v, full, 64 * c, b.key, b.kv_head,
-                     b.batch, keep);
-        for (int c = 0; c < C::PANELS; c++)
-            tma_load(smem + C::DO_AT + stage * C::Q_BYTES + c * C::Q_PANEL, &p.dout, full, 64 * c,
-                     row, head, b.batch, keep);
+        if (i == 0)
+            tma_load_tile<C::PANELS>(smem + C::V_AT, C::KV_PANEL, &p.v, full, b.key, b.kv_head,
+                                     b.batch, keep);
+        tma_load_tile<C::PANELS>(smem + C::DO_AT + stage * C::Q_BYTES, C::Q_PANEL, &p.dout, full,
+                                 row, head, b.batch, keep);
         bulk_load(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.delta + stat, C::STAT_BYTES, full);
         tile = bwd_tile_next(p, b, tile);
         head += tile == start;
@@ -129,18 +112,10 @@ template <class C>
 __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ bwd_sm90_args p)
 {
     extern __shared__ __align__(1024) char shared[];
-    uint32_t smem = shared_address(shared);
-    int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    bwd_block b = bwd_block_find<C>(p, blockIdx.x);
+    const uint32_t smem = shared_address(shared);
+    const bwd_block b = bwd_block_find<C>(p, blockIdx.x);
+    const int warp = cta_begin(smem, bwd_barriers_init<C>, &p.q, &p.k, &p.v, &p.dout);
 
-    if (threadIdx.x == 0) {
-        tensor_map_prefetch(&p.q);
-        tensor_map_prefetch(&p.k);
-        tensor_map_prefetch(&p.v);
-        tensor_map_prefetch(&p.dout);
-        bwd_barriers_init<C>(smem);
-    }
-    __syncthreads();
     grid_dependency_wait(); /* the pre-pass wrote LSE, D and a zero dQ */
     if (!C::WITH_DQ)
         grid_dependents_launch(); /* the dQ kernel needs nothing of this one */

@@ -23,6 +23,7 @@
 #define FB_KERNELS_CUDA_BWD_SM90_CONFIG_CUH
 
 #include "elem.cuh"
+#include "mbarrier.cuh"
 
 namespace fb {
 
@@ -95,6 +96,22 @@ struct bwd_sm90_config {
     static_assert(!UNIT || (SCHEDULE::LAG && DQ != DQ_SWAPPED), "shapes of the unit form");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
 };
+
+/* Arrivals: a thread that announces bytes, 8 MMA warps, or the 4 of one warpgroup. */
+template <class C>
+__device__ __forceinline__ void bwd_barriers_init(uint32_t smem)
+{
+    for (int i = 0; i < 2; i++) {
+        mbarrier_init(smem + C::Q_FULL + 8 * i, 1);
+        mbarrier_init(smem + C::Q_EMPTY + 8 * i, 8);
+        mbarrier_init(smem + C::DO_FULL + 8 * i, 1);
+        mbarrier_init(smem + C::DO_EMPTY + 8 * i, 8);
+        mbarrier_init(smem + C::DS_FULL + 8 * i, 8);
+        mbarrier_init(smem + C::DS_EMPTY + 8 * i, 8);
+        mbarrier_init(smem + C::DQ_FULL + 8 * i, 4);
+        mbarrier_init(smem + C::DQ_EMPTY + 8 * i, 1);
+    }
+}
 
 } // namespace fb
 #endif

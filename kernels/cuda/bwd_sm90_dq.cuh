@@ -27,6 +27,7 @@
 #ifndef FB_KERNELS_CUDA_BWD_SM90_DQ_CUH
 #define FB_KERNELS_CUDA_BWD_SM90_DQ_CUH
 
+#include "cta_sm90.cuh"
 #include "q_major_sm90.cuh"
 
 namespace fb {
@@ -65,7 +66,7 @@ struct dq_sm90_args {
 };
 
 template <class C>
-__device__ void dq_barriers_init(uint32_t smem)
+__device__ __forceinline__ void dq_barriers_init(uint32_t smem)
 {
     mbarrier_init(smem + C::Q_FULL, 1);
     mbarrier_init(smem + C::DO_FULL, 1);
@@ -77,7 +78,6 @@ __device__ void dq_barriers_init(uint32_t smem)
         mbarrier_init(smem + C::V_FULL + 8 * i, 1);
         mbarrier_init(smem + C::V_EMPTY + 8 * i, 8);
     }
-    mbarrier_init_fence();
 }
 
 /* One tile of `bytes`, in panels `panel` apart. */
@@ -87,8 +87,7 @@ __device__ __forceinline__ void dq_load_tile(const CUtensorMap *map, uint32_t at
                                              uint64_t policy)
 {
     mbarrier_arrive_expect(full, C::PANELS * panel);
-    for (int c = 0; c < C::PANELS; c++)
-        tma_load(at + c * panel, map, full, 64 * c, row, head, batch, policy);
+    tma_load_tile<C::PANELS>(at, panel, map, full, row, head, batch, policy);
 }
 
 /* One thread: everything that arrives in shared memory.  dO after the first K: S needs it not. */
@@ -269,8 +268,7 @@ __device__ __forceinline__ void dq_mma(const dq_sm90_args &p, uint32_t smem, int
     fence_proxy_async();
     named_barrier_sync(4 + w, 128); /* the warpgroup's tile is complete */
     if (threadIdx.x % 128 == 0) {
-        for (int c = 0; c < C::PANELS; c++)
-            tma_store(&p.dq, a.q_rows + c * C::Q_PANEL, 64 * c, b.row + 64 * w, b.head, b.batch);
+        tma_store_tile<C::PANELS>(&p.dq, a.q_rows, C::Q_PANEL, b.row + 64 * w, b.head, b.batch);
         bulk_commit();
         bulk_wait_read<0>();
     }
@@ -285,17 +283,9 @@ template <class C>
 __global__ void __launch_bounds__(384, 1) dq_sm90_main(const __grid_constant__ dq_sm90_args p)
 {
     extern __shared__ __align__(1024) char shared[];
-    uint32_t smem = shared_address(shared);
-    int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    const uint32_t smem = shared_address(shared);
+    const int warp = cta_begin(smem, dq_barriers_init<C>, &p.q, &p.k, &p.v, &p.dout);
 
-    if (threadIdx.x == 0) {
-        tensor_map_prefetch(&p.q);
-        tensor_map_prefetch(&p.k);
-        tensor_map_prefetch(&p.v);
-        tensor_map_prefetch(&p.dout);
-        dq_barriers_init<C>(smem);
-    }
-    __syncthreads();
     if (warp < 4) {
         registers_shrink<40>();
         if (warp == 0 && (threadIdx.x & 31) == 0)

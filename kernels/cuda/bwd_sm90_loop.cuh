@@ -144,9 +144,8 @@ __device__ __forceinline__ void tile_store(const CUtensorMap *map, const bwd_blo
     fence_proxy_async();
     named_barrier_sync(2 + w, 128); /* the warpgroup's tile is complete */
     if (threadIdx.x % 128 == 0) {
-        for (int c = 0; c < C::PANELS; c++)
-            tma_store(map, at + c * C::KV_PANEL + w * 8192, 64 * c, b.key + 64 * w, b.kv_head,
-                      b.batch);
+        tma_store_tile<C::PANELS>(map, at + w * 8192, C::KV_PANEL, b.key + 64 * w, b.kv_head,
+                                  b.batch);
         bulk_commit();
     }
 }

@@ -31,6 +31,7 @@
 #define FB_KERNELS_CUDA_BWD_SM90_UNIT_CUH
 
 #include "bwd_sm90_loop.cuh"
+#include "cta_sm90.cuh"
 
 namespace fb {
 
@@ -58,32 +59,14 @@ __device__ __forceinline__ int unit_tile_first(const unit_sm90_args &p, int n)
 }
 
 template <class C>
-__device__ void unit_barriers_init(uint32_t smem)
+__device__ __forceinline__ void unit_barriers_init(uint32_t smem)
 {
-    for (int i = 0; i < 2; i++) {
-        mbarrier_init(smem + C::Q_FULL + 8 * i, 1);
-        mbarrier_init(smem + C::Q_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DO_FULL + 8 * i, 1);
-        mbarrier_init(smem + C::DO_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DS_FULL + 8 * i, 8);
-        mbarrier_init(smem + C::DS_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DQ_FULL + 8 * i, 4);
-        mbarrier_init(smem + C::DQ_EMPTY + 8 * i, 1);
-        mbarrier_init(smem + C::STAT_FULL + 8 * i, 1);
-    }
+    bwd_barriers_init<C>(smem);
+    mbarrier_init(smem + C::STAT_FULL, 1);
+    mbarrier_init(smem + C::STAT_FULL + 8, 1);
     mbarrier_init(smem + C::O_FULL, 1);
     mbarrier_init(smem + C::O_EMPTY, 1);
     mbarrier_init(smem + C::KV_EMPTY, 8);
-    mbarrier_init_fence();
-}
-
-/* Loader: the columns of a tile, in panels `panel` bytes apart. */
-template <class C>
-__device__ __forceinline__ void unit_load_tile(const CUtensorMap *map, uint32_t at, uint32_t panel,
-                                               uint32_t full, int row, int head, int batch)
-{
-    for (int c = 0; c < C::PANELS; c++)
-        tma_load(at + c * panel, map, full, 64 * c, row, head, batch, l2_evict_last());
 }
 
 /*
@@ -93,6 +76,7 @@ __device__ __forceinline__ void unit_load_tile(const CUtensorMap *map, uint32_t 
 template <class C>
 __device__ void unit_load(const unit_sm90_args &p, uint32_t smem)
 {
+    const uint64_t keep = l2_evict_last();
     int step = 0, passes = 0, met = 0;
 
     for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x)
@@ -106,22 +90,26 @@ __device__ void unit_load(const unit_sm90_args &p, uint32_t smem)
 
                 mbarrier_wait(full + (C::Q_EMPTY - C::Q_FULL), empty);
                 mbarrier_arrive_expect(full, C::Q_BYTES + (tile == first ? 2 * C::KV_BYTES : 0));
-                unit_load_tile<C>(&p.q, at, C::Q_PANEL, full, tile * C::M, head, batch);
+                tma_load_tile<C::PANELS>(at, C::Q_PANEL, &p.q, full, tile * C::M, head, batch,
+                                         keep);
                 mbarrier_wait(full + (C::DO_EMPTY - C::Q_FULL), empty);
                 mbarrier_arrive_expect(full + (C::DO_FULL - C::Q_FULL), C::Q_BYTES);
-                unit_load_tile<C>(&p.dout, at + (C::DO_AT - C::Q_AT), C::Q_PANEL,
-                                  full + (C::DO_FULL - C::Q_FULL), tile * C::M, head, batch);
+                tma_load_tile<C::PANELS>(at + (C::DO_AT - C::Q_AT), C::Q_PANEL, &p.dout,
+                                         full + (C::DO_FULL - C::Q_FULL), tile * C::M, head, batch,
+                                         keep);
                 if (tile < met_before) {
                     mbarrier_wait(smem + C::O_EMPTY, met++ & 1 ^ 1);
                     mbarrier_arrive_expect(smem + C::O_FULL, C::Q_BYTES);
-                    unit_load_tile<C>(&p.o, smem + C::O_AT, C::Q_PANEL, smem + C::O_FULL,
-                                      tile * C::M, head, batch);
+                    tma_load_tile<C::PANELS>(smem + C::O_AT, C::Q_PANEL, &p.o, smem + C::O_FULL,
+                                             tile * C::M, head, batch, keep);
                 }
                 if (tile > first)
                     continue;
                 mbarrier_wait(smem + C::KV_EMPTY, passes++ & 1 ^ 1);
-                unit_load_tile<C>(&p.k, smem + C::K_AT, C::KV_PANEL, full, n * C::N, head, batch);
-                unit_load_tile<C>(&p.v, smem + C::V_AT, C::KV_PANEL, full, n * C::N, head, batch);
+                tma_load_tile<C::PANELS>(smem + C::K_AT, C::KV_PANEL, &p.k, full, n * C::N, head,
+                                         batch, keep);
+                tma_load_tile<C::PANELS>(smem + C::V_AT, C::KV_PANEL, &p.v, full, n * C::N, head,
+                                         batch, keep);
             }
         }
 }
@@ -207,8 +195,7 @@ template <class C>
 __device__ __forceinline__ void unit_write_keys(const CUtensorMap *map, int unit, int heads,
                                                 uint32_t at, int key)
 {
-    for (int c = 0; c < C::PANELS; c++)
-        tma_store(map, at + c * 8192, 64 * c, key, unit % heads, unit / heads);
+    tma_store_tile<C::PANELS>(map, at, 8192, key, unit % heads, unit / heads);
     bulk_commit();
 }
 
@@ -347,18 +334,9 @@ template <class C>
 __global__ void __launch_bounds__(384, 1) bwd_sm90_unit(const __grid_constant__ unit_sm90_args p)
 {
     extern __shared__ __align__(1024) char shared[];
-    uint32_t smem = shared_address(shared);
-    int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    const uint32_t smem = shared_address(shared);
+    const int warp = cta_begin(smem, unit_barriers_init<C>, &p.q, &p.k, &p.v, &p.o, &p.dout);
 
-    if (threadIdx.x == 0) {
-        tensor_map_prefetch(&p.q);
-        tensor_map_prefetch(&p.k);
-        tensor_map_prefetch(&p.v);
-        tensor_map_prefetch(&p.o);
-        tensor_map_prefetch(&p.dout);
-        unit_barriers_init<C>(smem);
-    }
-    __syncthreads();
     if (warp < 4) {
         registers_shrink<24>();
         if (warp == 3)

@@ -27,6 +27,7 @@
 #ifndef FB_KERNELS_CUDA_FWD_SM90_CUH
 #define FB_KERNELS_CUDA_FWD_SM90_CUH
 
+#include "cta_sm90.cuh"
 #include "q_major_sm90.cuh"
 
 namespace fb {
@@ -67,7 +68,7 @@ struct fwd_sm90_args {
 };
 
 template <class C>
-__device__ void fwd_barriers_init(uint32_t smem)
+__device__ __forceinline__ void fwd_barriers_init(uint32_t smem)
 {
     mbarrier_init(smem + C::Q_FULL, 1);
     mbarrier_init(smem + C::Q_EMPTY, 4 * C::WGS);
@@ -77,7 +78,6 @@ __device__ void fwd_barriers_init(uint32_t smem)
         mbarrier_init(smem + C::V_FULL + 8 * i, 1);
         mbarrier_init(smem + C::V_EMPTY + 8 * i, 4 * C::WGS);
     }
-    mbarrier_init_fence();
 }
 
 /* One key tile of K or V into stage r of its ring. */
@@ -88,9 +88,8 @@ __device__ __forceinline__ void fwd_load_keys(const CUtensorMap *map, const q_ma
 {
     mbarrier_wait(empty + 8 * r.stage, r.parity ^ 1);
     mbarrier_arrive_expect(full + 8 * r.stage, C::KV_BYTES);
-    for (int c = 0; c < C::PANELS; c++)
-        tma_load(at + r.stage * C::KV_BYTES + c * C::KV_PANEL, map, full + 8 * r.stage, 64 * c, key,
-                 b.kv_head, b.batch, keep);
+    tma_load_tile<C::PANELS>(at + r.stage * C::KV_BYTES, C::KV_PANEL, map, full + 8 * r.stage, key,
+                             b.kv_head, b.batch, keep);
 }
 
 /* One thread: everything that arrives in shared memory, for all items of the CTA. */
@@ -105,9 +104,8 @@ __device__ void fwd_load(const fwd_sm90_args &p, uint32_t smem)
         q_major_item b = q_major_find<C::M, C::N, C::CAUSAL>(p.work, item);
         mbarrier_wait(smem + C::Q_EMPTY, turn ^ 1);
         mbarrier_arrive_expect(smem + C::Q_FULL, C::Q_BYTES);
-        for (int c = 0; c < C::PANELS; c++)
-            tma_load(smem + C::Q_AT + c * C::Q_PANEL, &p.q, smem + C::Q_FULL, 64 * c, b.row, b.head,
-                     b.batch, once);
+        tma_load_tile<C::PANELS>(smem + C::Q_AT, C::Q_PANEL, &p.q, smem + C::Q_FULL, b.row, b.head,
+                                 b.batch, once);
         for (int j = b.steps - 1; j >= 0; j--, r.advance()) {
             fwd_load_keys<C>(&p.k, b, smem + C::K_AT, smem + C::K_FULL, smem + C::K_EMPTY, r,
                              j * C::N, keep);
@@ -297,8 +295,7 @@ __device__ __forceinline__ void fwd_finish(fwd_state<C> &a, const fwd_sm90_args 
     fence_proxy_async();
     named_barrier_sync(4 + a.w, 128);
     if (t == 0) {
-        for (int c = 0; c < C::PANELS; c++)
-            tma_store(&p.o, tile + c * C::Q_PANEL, 64 * c, b.row + 64 * a.w, b.head, b.batch);
+        tma_store_tile<C::PANELS>(&p.o, tile, C::Q_PANEL, b.row + 64 * a.w, b.head, b.batch);
         bulk_commit();
     }
 }
@@ -332,17 +329,9 @@ __global__ void __launch_bounds__(C::THREADS, 1)
     fwd_sm90_main(const __grid_constant__ fwd_sm90_args p)
 {
     extern __shared__ __align__(1024) char shared[];
-    uint32_t smem = shared_address(shared);
-    int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    const uint32_t smem = shared_address(shared);
+    const int warp = cta_begin(smem, fwd_barriers_init<C>, &p.q, &p.k, &p.v, &p.o);
 
-    if (threadIdx.x == 0) {
-        tensor_map_prefetch(&p.q);
-        tensor_map_prefetch(&p.k);
-        tensor_map_prefetch(&p.v);
-        tensor_map_prefetch(&p.o);
-        fwd_barriers_init<C>(smem);
-    }
-    __syncthreads();
     if (warp < 4) {
         registers_shrink<C::LOADER_REGISTERS>();
         if (warp == 0 && (threadIdx.x & 31) == 0)

@@ -52,6 +52,24 @@ __device__ __forceinline__ void tma_store(const CUtensorMap *map, uint32_t src, 
                  : "memory");
 }
 
+/* A tile of 64-column panels that lie `panel` bytes apart in shared memory. */
+template <int PANELS>
+__device__ __forceinline__ void tma_load_tile(uint32_t dst, uint32_t panel, const CUtensorMap *map,
+                                              uint32_t bar, int row, int head, int batch,
+                                              uint64_t policy)
+{
+    for (int c = 0; c < PANELS; c++)
+        tma_load(dst + c * panel, map, bar, 64 * c, row, head, batch, policy);
+}
+
+template <int PANELS>
+__device__ __forceinline__ void tma_store_tile(const CUtensorMap *map, uint32_t src, uint32_t panel,
+                                               int row, int head, int batch)
+{
+    for (int c = 0; c < PANELS; c++)
+        tma_store(map, src + c * panel, 64 * c, row, head, batch);
+}
+
 /* `bytes` consecutive bytes, a multiple of 16, both addresses 16-byte aligned. */
 __device__ __forceinline__ void bulk_load(uint32_t dst, const void *src, uint32_t bytes,
                                           uint32_t bar)
