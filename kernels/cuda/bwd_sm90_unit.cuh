@@ -128,42 +128,48 @@ __device__ __forceinline__ void unit_lse(const unit_sm90_args &p, uint32_t to, i
     }
 }
 
-/* D of a query tile: a lane takes a row at a time, whose chunks the swizzle spreads over the banks.
- */
+/* D of a query tile: a lane takes a row at a time.  The sum need not know where the swizzle put
+ * which columns, so lanes begin at different banks. */
 template <class C>
 __device__ __forceinline__ void unit_delta(uint32_t o, uint32_t dout, uint32_t to)
 {
-#pragma unroll 1
-    for (int i = threadIdx.x % 32; i < C::M; i += 32) {
-        float sum = 0;
+    const int lane = threadIdx.x % 32;
+    const uint32_t row = o + lane * 128 + lane % 8 * 16, to_dout = dout - o;
 #pragma unroll
+    for (int i = 0; i < C::M; i += 32) {
+        float sum = 0;
+#pragma unroll 4
         for (int j = 0; j < C::D / 8; j++) {
-            uint32_t at = j / 8 * C::Q_PANEL + swizzle_offset(i, j % 8);
-            sum += dot8<typename C::T>(shared_load_chunk(o + at), shared_load_chunk(dout + at));
+            const uint32_t at = (row ^ j % 8 * 16) + i * 128 + j / 8 * C::Q_PANEL;
+            sum += dot8<typename C::T>(shared_load_chunk(at), shared_load_chunk(at + to_dout));
         }
-        shared_store(to + i * 4, sum);
+        shared_store(to + (i + lane) * 4, sum);
     }
 }
 
-/* Warp 3: LSE and D, of each query tile once a unit. Units, two steps or more, alternate between
- * two sets of rows, so what the last unit's last steps read is not overwritten. */
+/*
+ * Warp 3: LSE and D, of each query tile once a unit. Units, two steps or more, alternate between
+ * two sets of rows, so what the last unit's last steps read is not overwritten.  `turn` holds that
+ * in the bit of value unit_rows and the parity of O_FULL in the lowest: a register more is a spill.
+ */
 template <class C>
 __device__ void unit_statistics(const unit_sm90_args &p, uint32_t smem)
 {
-    int step = 0, met = 0, rows = 0;
+    int step = 0, turn = 0;
 
-    for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x, rows ^= unit_rows)
+    for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x, turn ^= unit_rows)
         for (int n = p.tiles_n - 1; n >= 0; n--)
             for (int tile = unit_tile_first<C>(p, n); tile < p.tiles_m; tile++, step++) {
                 const int stage = step & 1;
                 const bool fresh = tile < unit_tile_first<C>(p, n + 1);
-                const uint32_t to = smem + C::LSE_AT + (rows + tile * C::M) * 4;
+                const uint32_t to = smem + C::LSE_AT + ((turn & unit_rows) + tile * C::M) * 4;
 
                 if (fresh)
                     unit_lse<C>(p, to, unit, tile);
                 mbarrier_wait(smem + C::DO_FULL + 8 * stage, step >> 1 & 1);
                 if (fresh) {
-                    mbarrier_wait(smem + C::O_FULL, met++ & 1);
+                    mbarrier_wait(smem + C::O_FULL, turn & 1);
+                    turn ^= 1;
                     unit_delta<C>(smem + C::O_AT, smem + C::DO_AT + stage * C::Q_BYTES,
                                   to + (C::DELTA_AT - C::LSE_AT));
                     mbarrier_arrive_warp(smem + C::O_EMPTY);
