@@ -7,7 +7,7 @@
 
 namespace fb {
 
-static int unit_ctas(int64_t units)
+static inline int unit_ctas(int64_t units)
 {
     return (int)(units < device_sms ? units : device_sms);
 }
