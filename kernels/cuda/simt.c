@@ -46,9 +46,9 @@ int fb_simt_widest(void)
 
 int fb_simt_rows(int width, size_t shared)
 {
-    static const int heights[] = {64, 32, 16};
+    static const int heights[] = {64, 48, 32, 16};
     const struct size *size = size_for(width);
-    for (int i = 0; size && i < 3; i++) {
+    for (int i = 0; size && i < 4; i++) {
         const size_t bytes = size->bytes(heights[i]);
         if (bytes && bytes <= shared)
             return heights[i];

@@ -14,7 +14,9 @@ constexpr int D = FB_HEAD_DIM;
  * what devices with less shared memory need. */
 constexpr bool compiled(int rows)
 {
-    return D <= 96 ? rows == 64 || rows == 32 : D <= 128 ? rows >= 16 : rows == 32 || rows == 16;
+    return D <= 96    ? rows == 64 || rows == 32
+           : D <= 128 ? rows == 64 || rows == 32 || rows == 16
+                      : rows == 48 || rows == 32 || rows == 16;
 }
 
 /* Do so many blocks run at once, and some of them as the second of their SM? */
@@ -80,6 +82,7 @@ int launch_rows(enum fb_simt_kernel which, const struct fb_simt_call &call, void
 extern "C" size_t NAMED(fb_simt_bytes_d, FB_HEAD_DIM)(int rows)
 {
     const size_t bytes = rows == 64   ? sizeof(fb::simt_backward_shared<D, 64>)
+                         : rows == 48 ? sizeof(fb::simt_backward_shared<D, 48>)
                          : rows == 32 ? sizeof(fb::simt_backward_shared<D, 32>)
                                       : sizeof(fb::simt_backward_shared<D, 16>);
     return compiled(rows) ? bytes : 0;
@@ -90,6 +93,7 @@ extern "C" int NAMED(fb_simt_launch_d, FB_HEAD_DIM)(enum fb_simt_kernel which,
                                                     void *stream)
 {
     return rows == 64   ? launch_rows<64>(which, *call, stream)
+           : rows == 48 ? launch_rows<48>(which, *call, stream)
            : rows == 32 ? launch_rows<32>(which, *call, stream)
                         : launch_rows<16>(which, *call, stream);
 }

@@ -57,7 +57,7 @@ __device__ __forceinline__ int simt_column(int x, int w)
     return w / V * 16 * V + x * V + w % V;
 }
 
-/* V floats from shared memory in one load. */
+/* V floats from shared memory, in one load where V is 4 or 2. */
 template <int V>
 __device__ __forceinline__ void simt_load(const float *from, float *to)
 {
@@ -68,7 +68,9 @@ __device__ __forceinline__ void simt_load(const float *from, float *to)
         const float2 x = *(const float2 *)from;
         to[0] = x.x, to[1] = x.y;
     } else {
-        to[0] = *from;
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            to[i] = from[i];
     }
 }
 
