@@ -240,6 +240,7 @@ __global__ void __launch_bounds__(C::THREADS, C::CTAS)
     sm80_load_tile<C::M, C::D, C::THREADS, C::GENERAL>(
         smem, sm80_row<T>(p.q, seq.q_batch, head, seq.q_row + row), p.q.row, seq.nq - row,
         p.columns, p.aligned);
+    cp_async_commit(); /* waited for without a key tile, too: o leaves through the place of Q */
     if (first <= last)
         sm80_fwd_load<C>(p, p.k, seq, kv_head, first, p.columns, smem + C::K_AT);
     for (int n = first; n <= last; n++) {
