@@ -15,14 +15,14 @@ static enum fb_status sizes(const struct fb_problem *problem, const struct fb_nu
                             size_t *saved, size_t *workspace)
 {
     *saved = 0;
-    *workspace = fb_sm80_workspace(problem, numerics, 1, 0);
+    *workspace = fb_sm80_workspace(problem, numerics, fb_sm80_plan_of(problem, FB_SM80_DQ_ATOMIC));
     return FB_OK;
 }
 
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
 {
     (void)state;
-    return fb_sm80_key_major(ctx, args, FB_SM80_DQ_ATOMIC, 1);
+    return fb_sm80_key_major(ctx, args, fb_sm80_plan_of(args->problem, FB_SM80_DQ_ATOMIC));
 }
 
 static const struct fb_variant sm80_atomic = {

@@ -11,8 +11,7 @@
 #include "kernels/cuda/device.h"
 #include "variants/cuda_common.h"
 
-/* ---- Kernels ------------------------------------------------------------------------------------
- */
+/* ---- Kernels ---- */
 
 static int64_t width_of(const struct fb_problem *p)
 {
@@ -47,8 +46,7 @@ int fb_sm80_stages(const size_t smem[2])
     return smem[1] <= shared_bytes() ? 2 : 1;
 }
 
-/* ---- Refusals -----------------------------------------------------------------------------------
- */
+/* ---- Refusals ---- */
 
 static int is_rounded(enum fb_acc acc)
 {
@@ -106,8 +104,7 @@ const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *p, const struct fb_n
     return fb_sm80_refuse(p, n);
 }
 
-/* ---- Workspace ----------------------------------------------------------------------------------
- */
+/* ---- Workspace ---- */
 
 static int64_t tiles_of(int64_t n, int64_t tile)
 {
@@ -125,12 +122,12 @@ static int64_t sm_count(void)
     return sms > 0 ? sms : 1;
 }
 
-/* One CTA an SM: with G copies, ceil(units G / SMs) waves of ceil(tiles / G) tiles each. The G with
- * the least time, and of those the smallest; never more than what fills the machine once. */
-int fb_sm80_copies(const struct fb_problem *p)
+/* CTAs a key head under partials, one an SM: G take ceil(units G / SMs) waves of ceil(tiles / G)
+ * tiles each. The smallest G of the least time, up to what fills the machine once. */
+static int partial_copies(const struct fb_problem *p)
 {
-    const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
-    const int64_t units = p->b * p->hk, sms = sm_count(), tiles = tiles_of(p->nk, k->bn);
+    const int64_t tiles = tiles_of(p->nk, fb_sm80_kernels_for(p)->bn);
+    const int64_t units = p->b * p->hk, sms = sm_count();
     int64_t best = 1, least = INT64_MAX;
     if (units == 0 || tiles == 0)
         return 1;
@@ -142,35 +139,42 @@ int fb_sm80_copies(const struct fb_problem *p)
     return (int)best;
 }
 
+struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *p, enum fb_sm80_dq policy)
+{
+    /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
+    if (policy == FB_SM80_DQ_ORDERED && p->nq == 0)
+        policy = FB_SM80_DQ_ATOMIC;
+    return (struct fb_sm80_plan){policy, policy == FB_SM80_DQ_PARTIALS ? partial_copies(p) : 1};
+}
+
 static size_t round_up(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
 }
-
 /* The parts of the workspace, each on 256 bytes. */
 struct parts {
     size_t rows, sums, turns; /* bytes of lse2 (and of delta), of the sums of dQ, of counters */
 };
 
-static struct parts parts_of(const struct fb_problem *p, const struct fb_numerics *n, int copies,
-                             int ordered)
+static struct parts parts_of(const struct fb_problem *p, const struct fb_numerics *n,
+                             struct fb_sm80_plan plan)
 {
     const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
     const size_t blocks = (size_t)(p->b * p->h * tiles_of(p->nq, k->bm));
     const size_t number = n->dq == FB_ACC_FP32 ? 4 : 2;
     struct parts parts = {round_up(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
-    parts.sums = round_up((size_t)copies * blocks * (size_t)(k->bm * k->head_dim) * number);
-    if (ordered) {
-        const size_t pairs = (size_t)(p->b * p->h * tiles_of(p->nq, 2 * k->bm));
-        parts.turns = round_up((pairs * (size_t)k->warps + 1) * sizeof(unsigned));
+    parts.sums = round_up((size_t)plan.copies * blocks * (size_t)(k->bm * k->head_dim) * number);
+    if (plan.policy == FB_SM80_DQ_ORDERED) {
+        const size_t ctas = (size_t)(p->b * p->hk * tiles_of(p->nk, k->bn));
+        parts.turns = round_up((ctas * (size_t)k->warps + 1) * sizeof(unsigned));
     }
     return parts;
 }
 
-size_t fb_sm80_workspace(const struct fb_problem *p, const struct fb_numerics *n, int copies,
-                         int ordered)
+size_t fb_sm80_workspace(const struct fb_problem *p, const struct fb_numerics *n,
+                         struct fb_sm80_plan plan)
 {
-    const struct parts parts = parts_of(p, n, copies, ordered);
+    const struct parts parts = parts_of(p, n, plan);
     return 2 * parts.rows + parts.sums + parts.turns;
 }
 
@@ -183,8 +187,7 @@ void fb_sm80_tiles(const struct fb_problem *p, const struct fb_numerics *n, int6
     *bn = k ? k->bn : 0;
 }
 
-/* ---- Arguments ----------------------------------------------------------------------------------
- */
+/* ---- Arguments ---- */
 
 static struct fb_sm80_tensor tensor_of(const struct fb_tensor *t)
 {
@@ -261,12 +264,21 @@ static int is_downwards(const struct fb_problem *p)
     return bounded && (p->window_left != FB_OPEN || p->h > p->hk);
 }
 
+/* Units side by side where additions to dQ take turns upwards. The fewer CTAs of a unit run at
+ * once, the fewer wait for each other when they start; the closer they run, the more they find in
+ * the L2, which counts where dQ is large. */
+static int64_t ordered_section(const struct fb_problem *p, int masked)
+{
+    if (width_of(p) > 128 && !masked)
+        return sm_count() < 8 ? 1 : sm_count() / 8;
+    return width_of(p) <= 128 && masked ? sm_count() : tiles_of(sm_count(), 2);
+}
+
 /*
  * Units whose tiles are launched side by side. With a full mask all tiles cost the same and a
  * unit's tiles run together, so that Q and dO are shared in the L2. Under a mask tiles run longest
  * first: a small grid as a whole, or its last long tiles would start too late; a large one in
- * sections that fit the L2. Where additions to dQ take turns upwards, two tiles of a unit run at
- * once, so that few CTAs wait for each other when they start.
+ * sections that fit the L2.
  */
 static int section_of(const struct fb_problem *p, int ordered)
 {
@@ -278,7 +290,7 @@ static int section_of(const struct fb_problem *p, int ordered)
     if (units <= 1 || (!masked && !ordered))
         return 1;
     if (ordered && !is_downwards(p))
-        return (int)at_most(units, tiles_of(sm_count(), 2));
+        return (int)at_most(units, ordered_section(p, masked));
     if (units * tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
         return (int)units;
     return bytes * 2 > share ? 1 : (int)at_most(units, (int64_t)(share / bytes));
@@ -322,25 +334,23 @@ static struct fb_sm80_args args_of(const struct fb_args *a)
     return c;
 }
 
-struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *a, enum fb_sm80_dq policy,
-                                          int copies)
+struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *a, struct fb_sm80_plan plan)
 {
-    /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
-    const int ordered = policy == FB_SM80_DQ_ORDERED && a->problem->nq > 0;
-    const struct parts parts = parts_of(a->problem, a->numerics, copies, ordered);
+    const int ordered = plan.policy == FB_SM80_DQ_ORDERED;
+    const struct parts parts = parts_of(a->problem, a->numerics, plan);
     struct fb_sm80_args c = args_of(a);
     char *at = a->workspace;
     if (!a->problem->dlse)
         c.dlse.data = NULL;
     c.dsink = a->problem->sink ? a->dsink.data : NULL;
-    c.dq_policy = ordered || policy != FB_SM80_DQ_ORDERED ? policy : FB_SM80_DQ_ATOMIC;
-    c.copies = copies > 0 ? copies : 1;
+    c.dq_policy = plan.policy;
+    c.copies = plan.copies > 0 ? plan.copies : 1;
     c.descend = ordered && is_downwards(a->problem);
     c.section = section_of(a->problem, ordered);
     c.lse2 = (float *)(void *)at;
     c.delta = (float *)(void *)(at + parts.rows);
-    c.dq_sum = copies > 0 ? at + 2 * parts.rows : NULL;
-    c.turns = ordered ? (unsigned *)(void *)(at + 2 * parts.rows + parts.sums) : NULL;
+    c.dq_sum = plan.copies > 0 ? at + 2 * parts.rows : NULL;
+    c.turns = parts.turns ? (unsigned *)(void *)(at + 2 * parts.rows + parts.sums) : NULL;
     return c;
 }
 
@@ -350,8 +360,7 @@ int fb_sm80_general(const struct fb_sm80_args *c)
            c->keep_scale != 0 || c->round_dkv != FB_SM80_FP32 || c->round_dq != FB_SM80_FP32;
 }
 
-/* ---- Steps --------------------------------------------------------------------------------------
- */
+/* ---- Steps ---- */
 
 enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
 {
@@ -373,15 +382,15 @@ enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *a,
 }
 
 enum fb_status fb_sm80_key_major(struct fb_context *ctx, const struct fb_args *a,
-                                 enum fb_sm80_dq policy, int copies)
+                                 struct fb_sm80_plan plan)
 {
     const struct fb_sm80_kernels *k = fb_sm80_kernels_for(a->problem);
     const int bf16 = a->problem->dtype == FB_BF16;
-    struct fb_sm80_args c = fb_sm80_backward_args(a, policy, copies);
+    struct fb_sm80_args c = fb_sm80_backward_args(a, plan);
     enum fb_status status = fb_sm80_delta(ctx, a, &c);
+    c.stages = fb_sm80_stages(k->smem);
     if (status != FB_OK)
         return status;
-    c.stages = fb_sm80_stages(k->smem);
     ctx->phase(ctx, "main");
     status = fb_cuda_check(ctx, k->run_main(&c, bf16, fb_sm80_general(&c), ctx->stream), "main");
     if (status != FB_OK)

@@ -23,22 +23,23 @@ const struct fb_sm80_split_kernels *fb_sm80_split_kernels_for(const struct fb_pr
 /* Tiles in flight, 1 or 2, of a kernel that needs smem[0] or smem[1] bytes for them. */
 int fb_sm80_stages(const size_t smem[2]);
 
-/* Copies of dQ that the partials form keeps: CTAs a key head. */
-int fb_sm80_copies(const struct fb_problem *problem);
+/* How a backward adds up dQ: in `copies` sums in the workspace, 0 for none. */
+struct fb_sm80_plan {
+    enum fb_sm80_dq policy;
+    int copies;
+};
 
-/* Workspace of a backward with `copies` sums of dQ in the workspace, 0 for none, and turn counters
- * where additions are ordered. */
+struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *problem, enum fb_sm80_dq policy);
+
 size_t fb_sm80_workspace(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                         int copies, int ordered);
+                         struct fb_sm80_plan plan);
 
 void fb_sm80_tiles(const struct fb_problem *problem, const struct fb_numerics *numerics,
                    int64_t *bm, int64_t *bn);
 
 enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *args);
 
-/* The arguments of a backward, dQ added up by `policy`; copies as for fb_sm80_workspace. */
-struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *args, enum fb_sm80_dq policy,
-                                          int copies);
+struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *args, struct fb_sm80_plan plan);
 
 /* Whether these arguments need the general kernels. */
 int fb_sm80_general(const struct fb_sm80_args *args);
@@ -49,6 +50,6 @@ enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *args,
 
 /* The whole backward of the key-major forms. */
 enum fb_status fb_sm80_key_major(struct fb_context *ctx, const struct fb_args *args,
-                                 enum fb_sm80_dq policy, int copies);
+                                 struct fb_sm80_plan plan);
 
 #endif

@@ -17,14 +17,15 @@ static enum fb_status sizes(const struct fb_problem *problem, const struct fb_nu
                             size_t *saved, size_t *workspace)
 {
     *saved = 0;
-    *workspace = fb_sm80_workspace(problem, numerics, fb_sm80_copies(problem), 0);
+    *workspace =
+        fb_sm80_workspace(problem, numerics, fb_sm80_plan_of(problem, FB_SM80_DQ_PARTIALS));
     return FB_OK;
 }
 
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
 {
     (void)state;
-    return fb_sm80_key_major(ctx, args, FB_SM80_DQ_PARTIALS, fb_sm80_copies(args->problem));
+    return fb_sm80_key_major(ctx, args, fb_sm80_plan_of(args->problem, FB_SM80_DQ_PARTIALS));
 }
 
 static const struct fb_variant sm80_partials = {

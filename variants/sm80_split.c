@@ -11,18 +11,21 @@
 #include "variants/cuda_common.h"
 #include "variants/sm80_common.h"
 
+/* dQ is written once. */
+static const struct fb_sm80_plan no_sum = {FB_SM80_DQ_ATOMIC, 0};
+
 static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
                             size_t *saved, size_t *workspace)
 {
     *saved = 0;
-    *workspace = fb_sm80_workspace(problem, numerics, 0, 0);
+    *workspace = fb_sm80_workspace(problem, numerics, no_sum);
     return FB_OK;
 }
 
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
 {
     const struct fb_sm80_split_kernels *k = fb_sm80_split_kernels_for(args->problem);
-    struct fb_sm80_args c = fb_sm80_backward_args(args, FB_SM80_DQ_ATOMIC, 0);
+    struct fb_sm80_args c = fb_sm80_backward_args(args, no_sum);
     enum fb_status status = fb_sm80_delta(ctx, args, &c);
     (void)state;
     if (status != FB_OK)

@@ -63,7 +63,7 @@ struct fb_sm80_args {
     /* The workspace, laid out by the table's layout function. */
     float *lse2, *delta; /* [batch * heads][tiles of queries * bm] */
     void *dq_sum;        /* [copies][batch * heads][tiles][bm * D], in the order of registers */
-    unsigned *turns;     /* [batch * heads][pairs of tiles][warps], then the ticket (ordered) */
+    unsigned *turns;     /* [key tiles of all units][warps], then the ticket; NULL: not ordered */
 };
 
 /* The kernels of one head size. Functions enqueue and return a cudaError_t. `general` chooses the

@@ -193,6 +193,7 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
     const int mask = p.stages - 1; /* step u lies in stage u & mask, its use number u >> mask */
     sm80_step now = sm80_step_first(w);
     sm80_sums<C> sum;
+    unsigned seen = 0;
     acc_clear(sum.dk);
     acc_clear(sum.dv);
     if (w.steps > 0) {
@@ -201,11 +202,12 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
     }
     if (w.steps > 1 && mask)
         sm80_load_step<C>(p, w, sm80_step_next(w, now), smem, (done + 1) & mask);
+    if (w.steps > 0)
+        seen = sm80_first_look<C>(p, w, now);
     for (int i = 0; i <= w.steps && w.steps > 0; i++) {
         const int u = done + i;
         const sm80_step old = sm80_step_next(w, now, true);
         if (i > 0) {
-            const unsigned seen = sm80_look_turn<C>(p, w, old);
             sm80_add_keys<C>(smem, stages + ((u - 1) & mask) * C::STAGE_BYTES, sum);
             if constexpr (C::GENERAL) {
                 sm80_round(sum.dk, p.round_dkv);
@@ -231,17 +233,19 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
                 sm80_load_step<C>(p, w, now, smem, 0);
             }
             mbarrier_wait(smem + C::FULL_AT + 8 * (u & mask), u >> mask & 1);
+            const unsigned looked = i > 0 ? sm80_look<C>(p, w, old, now) : 0;
             sm80_make_scores<C>(p, w, now, smem, stages + (u & mask) * C::STAGE_BYTES, s, dp);
             if (i > 0)
-                sm80_pass_turn<C>(p, w, old);
+                seen = sm80_tell_turn<C>(p, w, old, looked);
             if (i > 0 && mask) {
                 mbarrier_wait(smem + C::FREE_AT, (u - 1) & 1);
                 if (i + 1 < w.steps)
                     sm80_load_step<C>(p, w, sm80_step_next(w, now), smem, (u + 1) & mask);
             }
             sm80_share_scores<C>(smem, s, dp);
+            sm80_fetch_dq<C>(p, w, now, copy);
         } else {
-            sm80_pass_turn<C>(p, w, old);
+            sm80_tell_turn<C>(p, w, old, 0);
         }
         __syncthreads(); /* P and dS are there; in the end: all have read K and V */
         now = sm80_step_next(w, now);
@@ -265,12 +269,11 @@ __device__ __forceinline__ void sm80_barriers_init(uint32_t smem)
 template <class C>
 __device__ __forceinline__ int64_t sm80_ticket(const fb_sm80_args &p, char *shared)
 {
-    if (p.dq_policy != FB_SM80_DQ_ORDERED)
+    if (!sm80_takes_turns<C>(p))
         return blockIdx.x;
-    const int64_t pairs = (int64_t)p.batch * p.heads * sm80_turn_pairs(p.nq, C::M);
     unsigned *place = (unsigned *)(shared + C::PLACE_AT);
     if (threadIdx.x == 0)
-        *place = atomicAdd(p.turns + pairs * C::WARPS, 1);
+        *place = atomicAdd(p.turns + sm80_turn_rows<C>(p) * C::WARPS, 1);
     __syncthreads();
     return *place;
 }
@@ -283,7 +286,7 @@ __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char 
     const int tiles_n = (p.nk + C::N - 1) / C::N;
     const bool partials = C::WITH_DQ && p.dq_policy == FB_SM80_DQ_PARTIALS;
     const int stride = partials ? p.copies : tiles_n;
-    int unit, place, done = 0, before = -1;
+    int unit, place, done = 0;
     sm80_place(p.batch * p.kv_heads, p.section, index, stride, &unit, &place);
     for (int lap = 0; lap * stride < tiles_n; lap++) {
         const int n = sm80_lap_tile(stride, place, lap);
@@ -292,11 +295,9 @@ __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char 
         if (lap > 0)
             __syncthreads(); /* dK and dV have left the shared memory of K and V */
         sm80_key_tile w = sm80_key_tile_find<C>(p, unit, p.descend ? tiles_n - 1 - n : n);
-        w.before = before;
-        w.back = lap % 2;
+        sm80_take_place<C>(p, w, unit, place, lap);
         sm80_walk<C>(p, w, partials ? place : 0, shared, done);
         done += w.steps;
-        before = w.n;
     }
 }
 

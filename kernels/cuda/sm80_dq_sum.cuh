@@ -60,6 +60,16 @@ __device__ __forceinline__ float4 sm80_dq_get4(const float *block, int warp, int
 #endif
 }
 
+/* Asks for a block that will be added to, so that additions find it in the L2. */
+template <int SIZE, int THREADS>
+__device__ __forceinline__ void sm80_dq_fetch(const fb_sm80_args &p, int64_t block)
+{
+    const char *at = (const char *)p.dq_sum + block * (SIZE * 4);
+#pragma unroll
+    for (int line = threadIdx.x; line < SIZE / 32; line += THREADS)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(at + 128 * line));
+}
+
 /* 16-bit sums: pairs of neighbours, each addition rounded. */
 template <class Pair>
 __device__ __forceinline__ void sm80_dq_add_pairs(Pair *block, int warp, int lane, int c, int count,

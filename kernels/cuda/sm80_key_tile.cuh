@@ -4,9 +4,12 @@
  * dQ is added up.
  *
  * Atomic: no order. Ordered: key tiles add to a query tile one after the other, upwards or, where
- * the host says so, downwards. Turns are taken by pairs of query tiles: passing one stops a warp
- * for a trip to the L2, and half as many trips cost half as much. The first to add assigns, so
- * nothing is cleared.
+ * the host says so, downwards. The first to add assigns, so nothing is cleared.
+ *
+ * Turns: a warp tells how many it has done, in a word of its own, and waits for the same turn of
+ * the CTA before it. The key tiles that visit one query tile are neighbours, so this is enough. A
+ * turn is a pair of query tiles: telling stops a warp for a trip to the L2, and half as many trips
+ * cost half as much.
  *
  * Partials: CTA c of `copies` takes one key tile of each lap, of which odd ones go backwards:
  * c, 2 G - 1 - c, 2 G + c... so that under a causal mask all have the same work. In odd laps query
@@ -28,7 +31,8 @@ struct sm80_key_tile {
     sm80_sequence s;
     int kv_head, group;
     int n, first, span, steps; /* key tile; first query tile, how many a head, in all heads */
-    int before;                /* this CTA's key tile before, -1: none */
+    int before;                /* key tile that adds to the same sums before it, or none's number */
+    int row;                   /* of the words of turns */
     bool back;                 /* query tiles from the last to the first */
 };
 
@@ -64,6 +68,7 @@ __device__ __forceinline__ sm80_key_tile sm80_key_tile_find(const fb_sm80_args &
     w.span = n * C::N < w.s.nk ? max(0, sm80_last_query_tile(w.s, n, C::M, C::N) - w.first + 1) : 0;
     w.steps = w.span * w.group;
     w.before = -1;
+    w.row = 0;
     w.back = false;
     return w;
 }
@@ -75,60 +80,116 @@ __device__ __forceinline__ int64_t sm80_query_block(const fb_sm80_args &p, int b
     return ((int64_t)batch * p.heads + at.head) * ((p.nq + C::M - 1) / C::M) + at.m;
 }
 
-/* The warp's counter of the pair that query tile at.m belongs to. */
+/* The block of dQ that a step adds to. */
 template <class C>
-__device__ __forceinline__ unsigned *sm80_turn(const fb_sm80_args &p, const sm80_key_tile &w,
-                                               const sm80_step &at)
+__device__ __forceinline__ int64_t sm80_dq_block(const fb_sm80_args &p, const sm80_key_tile &w,
+                                                 const sm80_step &at, int copy)
 {
-    const int pairs = sm80_turn_pairs(p.nq, C::M);
-    const int64_t pair = ((int64_t)w.s.batch * p.heads + at.head) * pairs + at.m / 2;
-    return p.turns + pair * C::WARPS + threadIdx.x / 32;
+    const int64_t blocks = (int64_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
+    return copy * blocks + sm80_query_block<C>(p, w.s.batch, at);
 }
 
-/* How many key tiles have their turn at the pair before this one: those of either tile are
- * neighbours. */
+/* ---- Turns --------------------------------------------------------------------------------------
+ */
+
 template <class C>
-__device__ __forceinline__ unsigned sm80_rank(const fb_sm80_args &p, const sm80_key_tile &w, int m)
+__device__ __forceinline__ bool sm80_takes_turns(const fb_sm80_args &p)
+{
+    return C::WITH_DQ && p.turns;
+}
+
+template <class C>
+__device__ __forceinline__ int64_t sm80_turn_rows(const fb_sm80_args &p)
+{
+    return (int64_t)p.batch * p.kv_heads * ((p.nk + C::N - 1) / C::N);
+}
+
+/* A warp's word of a CTA. */
+template <class C>
+__device__ __forceinline__ unsigned *sm80_turn_word(const fb_sm80_args &p, int64_t row)
+{
+    return p.turns + row * C::WARPS + threadIdx.x / 32;
+}
+
+/* The number of a step's turn. */
+template <class C>
+__device__ __forceinline__ unsigned sm80_turn(const fb_sm80_args &p, const sm80_key_tile &w,
+                                              const sm80_step &at)
+{
+    return (at.head - w.kv_head * w.group) * sm80_turn_pairs(p.nq, C::M) + at.m / 2;
+}
+
+/* Has the key tile before this one a turn at the pair of query tile m, too? */
+template <class C>
+__device__ __forceinline__ bool sm80_follows(const fb_sm80_args &p, const sm80_key_tile &w, int m)
 {
     if (p.descend)
-        return sm80_last_key_tile(w.s, min(m | 1, (w.s.nq - 1) / C::M), C::M, C::N) - w.n;
-    return w.n - sm80_first_key_tile(w.s, m & ~1, C::M, C::N);
+        return w.before <= sm80_last_key_tile(w.s, min(m | 1, (w.s.nq - 1) / C::M), C::M, C::N);
+    return w.before >= sm80_first_key_tile(w.s, m & ~1, C::M, C::N);
 }
 
 /* Is this key tile the first that adds to query tile m of its sum? */
 template <class C>
 __device__ __forceinline__ bool sm80_assigns(const fb_sm80_args &p, const sm80_key_tile &w, int m)
 {
-    if (p.dq_policy == FB_SM80_DQ_PARTIALS)
-        return w.before < sm80_first_key_tile(w.s, m, C::M, C::N);
-    if (p.dq_policy == FB_SM80_DQ_ORDERED)
-        return w.n == (p.descend ? sm80_last_key_tile(w.s, m, C::M, C::N)
-                                 : sm80_first_key_tile(w.s, m, C::M, C::N));
-    return false;
+    if (p.dq_policy == FB_SM80_DQ_ATOMIC)
+        return false;
+    return p.descend ? w.before > sm80_last_key_tile(w.s, m, C::M, C::N)
+                     : w.before < sm80_first_key_tile(w.s, m, C::M, C::N);
 }
 
-/* An early look at whose turn it is, before the products that make dQ. */
+/* How far the CTA before is, before this one's first step; the trip runs under the copies. */
 template <class C>
-__device__ __forceinline__ unsigned sm80_look_turn(const fb_sm80_args &p, const sm80_key_tile &w,
-                                                   const sm80_step &at)
+__device__ __forceinline__ unsigned sm80_first_look(const fb_sm80_args &p, const sm80_key_tile &w,
+                                                    const sm80_step &at)
 {
-    return C::WITH_DQ && p.dq_policy == FB_SM80_DQ_ORDERED ? turn_look(sm80_turn<C>(p, w, at)) : 0;
+    return sm80_takes_turns<C>(p) && sm80_follows<C>(p, w, at.m)
+               ? turn_look_warp(sm80_turn_word<C>(p, w.row - 1))
+               : 0;
 }
 
-/* Waits for the turn at a pair of query tiles. At the start of a long way upwards, for the turn at
- * the next pair, too: CTAs that began together would else follow each other without any room. Not
- * at D = 256, where dQ would leave the L2 meanwhile: a fifth slower. */
+/* Is a step the last one of a turn? */
+__device__ __forceinline__ bool sm80_ends_turn(const sm80_key_tile &w, const sm80_step &at)
+{
+    return at.m % 2 == 1 || at.m == w.first + w.span - 1;
+}
+
+/* How far it is before a later step, behind the last one of a turn: for use after telling of it. */
+template <class C>
+__device__ __forceinline__ unsigned sm80_look(const fb_sm80_args &p, const sm80_key_tile &w,
+                                              const sm80_step &old, const sm80_step &at)
+{
+    return sm80_takes_turns<C>(p) && sm80_ends_turn(w, old) && sm80_follows<C>(p, w, at.m)
+               ? turn_look(sm80_turn_word<C>(p, w.row - 1))
+               : 0;
+}
+
+/* Waits for a step's turn. At the start of a long way upwards, for the next turn, too:
+ * CTAs that began together would else follow each other without any room. Not at D = 256, where dQ
+ * would leave the L2 meanwhile: a fifth slower. */
 template <class C>
 __device__ __forceinline__ void sm80_wait_turn(const fb_sm80_args &p, const sm80_key_tile &w,
                                                const sm80_step &at, unsigned seen)
 {
     const bool starts = at.m == w.first && at.head == w.kv_head * w.group;
-    if (C::D <= 128 && starts && !p.descend && w.span >= sm80_long_way) {
-        const sm80_step beyond = {at.head, at.m + 2};
-        turn_wait_warp(sm80_turn<C>(p, w, beyond), sm80_rank<C>(p, w, beyond.m));
-    }
-    if (seen != sm80_rank<C>(p, w, at.m))
-        turn_wait_warp(sm80_turn<C>(p, w, at), sm80_rank<C>(p, w, at.m));
+    unsigned turn = sm80_turn<C>(p, w, at) + 1;
+    if (!sm80_follows<C>(p, w, at.m))
+        return;
+    if (C::D <= 128 && starts && !p.descend && w.span >= sm80_long_way)
+        turn++;
+    if (seen < turn)
+        turn_wait_warp(sm80_turn_word<C>(p, w.row - 1), turn);
+}
+
+/* Asks for the block of dQ that a step will add to, behind its scores. Partial sums of large heads
+ * do not fit the L2; additions that miss it hold up the warps that make them. */
+template <class C>
+__device__ __forceinline__ void sm80_fetch_dq(const fb_sm80_args &p, const sm80_key_tile &w,
+                                              const sm80_step &at, int copy)
+{
+    if (C::WITH_DQ && C::D > 128 && p.dq_policy == FB_SM80_DQ_PARTIALS &&
+        !sm80_assigns<C>(p, w, at.m))
+        sm80_dq_fetch<C::M * C::D, C::THREADS>(p, sm80_dq_block<C>(p, w, at, copy));
 }
 
 /* Adds part `part` of the columns of one step's dQ, behind those whose turn is before. */
@@ -137,24 +198,27 @@ __device__ __forceinline__ void sm80_give_dq(const fb_sm80_args &p, const sm80_k
                                              const sm80_step &at, int copy, int part, unsigned seen,
                                              const float (&dq)[C::Q_MT][C::Q_NT][4])
 {
-    const int64_t blocks = (int64_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
     const bool begins = at.m % 2 == 0 || at.m == w.first;
-    if (p.dq_policy == FB_SM80_DQ_ORDERED && part == 0 && begins)
+    if (sm80_takes_turns<C>(p) && part == 0 && begins)
         sm80_wait_turn<C>(p, w, at, seen);
-    sm80_dq_add<C::GENERAL, C::Q_PARTS>(p, copy * blocks + sm80_query_block<C>(p, w.s.batch, at),
-                                        part, C::M * C::D, dq, sm80_assigns<C>(p, w, at.m));
+    sm80_dq_add<C::GENERAL, C::Q_PARTS>(p, sm80_dq_block<C>(p, w, at, copy), part, C::M * C::D, dq,
+                                        sm80_assigns<C>(p, w, at.m));
 }
 
-/* Lets the next CTA add behind the last tile of a pair. Called when the additions have had a
- * score's time to land and before new copies are issued: the release waits for all that is under
- * way. */
+/* Lets the next CTA add behind the last tile of a turn; `looked` may then be used. Called when the
+ * additions have had a score's time to land and before new copies are issued: the fence waits for
+ * all that is under way. With the last step all turns are done, those of tiles not visited, too. */
 template <class C>
-__device__ __forceinline__ void sm80_pass_turn(const fb_sm80_args &p, const sm80_key_tile &w,
-                                               const sm80_step &at)
+__device__ __forceinline__ unsigned sm80_tell_turn(const fb_sm80_args &p, const sm80_key_tile &w,
+                                                   const sm80_step &at, unsigned looked)
 {
-    const bool ends = at.m % 2 == 1 || at.m == w.first + w.span - 1;
-    if (C::WITH_DQ && p.dq_policy == FB_SM80_DQ_ORDERED && ends)
-        turn_pass_warp(sm80_turn<C>(p, w, at));
+    const int heads = (w.kv_head + 1) * w.group;
+    const bool last = at.m == w.first + w.span - 1 && at.head == heads - 1;
+    const sm80_step end = {heads, 0};
+    if (!sm80_takes_turns<C>(p) || !sm80_ends_turn(w, at))
+        return 0;
+    return turn_tell_warp(sm80_turn_word<C>(p, w.row),
+                          last ? sm80_turn<C>(p, w, end) : sm80_turn<C>(p, w, at) + 1, looked);
 }
 
 /* The key tile of CTA `place` in lap `lap` of the partials form, `copies` CTAs a key head. */
@@ -168,6 +232,20 @@ __device__ __forceinline__ bool sm80_copy_holds(int copies, int place, int first
 {
     const int lap = first / copies, n = sm80_lap_tile(copies, place, lap);
     return (n >= first ? n : sm80_lap_tile(copies, place, lap + 1)) <= last;
+}
+
+/* The place of CTA `place` of a unit in the order of additions. */
+template <class C>
+__device__ __forceinline__ void sm80_take_place(const fb_sm80_args &p, sm80_key_tile &w, int unit,
+                                                int place, int lap)
+{
+    w.row =
+        unit * (p.dq_policy == FB_SM80_DQ_PARTIALS ? p.copies : (p.nk + C::N - 1) / C::N) + place;
+    w.back = lap % 2;
+    w.before = p.descend ? w.n + 1 : w.n - 1;
+    if (p.dq_policy != FB_SM80_DQ_PARTIALS)
+        return;
+    w.before = lap > 0 ? sm80_lap_tile(p.copies, place, lap - 1) : -1;
 }
 
 } // namespace fb

@@ -99,14 +99,10 @@ __global__ void __launch_bounds__(256) sm80_pre(const __grid_constant__ fb_sm80_
     }
     if (p.dq_sum && p.dq_policy == FB_SM80_DQ_ATOMIC)
         sm80_clear_dq<C>(p, t.block);
-    if (p.dq_policy == FB_SM80_DQ_ORDERED) {
-        const int64_t pairs = sm80_turn_pairs(p.nq, C::M);
-        const int64_t pair = t.block / t.tiles_m * pairs + t.m / 2;
-        if (t.m % 2 == 0 && threadIdx.x < C::WARPS)
-            p.turns[pair * C::WARPS + threadIdx.x] = 0;
-        if (threadIdx.x == 0 && blockIdx.x == 0)
-            p.turns[gridDim.x / t.tiles_m * pairs * C::WARPS] = 0;
-    }
+    if (sm80_takes_turns<C>(p)) /* the words, and the ticket behind them */
+        for (int64_t i = t.block * 256 + threadIdx.x; i <= sm80_turn_rows<C>(p) * C::WARPS;
+             i += (int64_t)gridDim.x * 256)
+            p.turns[i] = 0;
 #pragma unroll
     for (int i = 0; i < C::M / ROWS; i++) {
         const int in_tile = i * ROWS + threadIdx.x / LANES, row = t.m * C::M + in_tile;

@@ -85,7 +85,7 @@ __device__ __forceinline__ bool sm80_visible(const sm80_sequence &s, int q, int 
     return k < s.nk && k <= q + s.hi && k >= q + s.lo;
 }
 
-/* Pairs of query tiles that take their turns together under ordered additions. */
+/* Pairs of query tiles, to which ordered additions take their turn together. */
 __device__ __forceinline__ int sm80_turn_pairs(int nq, int bm)
 {
     return (nq + 2 * bm - 1) / (2 * bm);

@@ -44,6 +44,7 @@ struct data {
     shape s;
     fb_sm80_args p;
     char *workspace;
+    unsigned *turns;
     size_t q_count, k_count, workspace_bytes;
 };
 
@@ -101,12 +102,13 @@ static void workspace_make(data *x)
 {
     fb_sm80_args &p = x->p;
     const size_t blocks = (size_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
-    const size_t rows = blocks * C::M * 4, turns = (blocks * C::WARPS + 64) * 4;
+    const size_t tiles = (size_t)p.batch * p.kv_heads * ((p.nk + C::N - 1) / C::N);
+    const size_t rows = blocks * C::M * 4, turns = (tiles * C::WARPS + 64) * 4;
     const size_t sums = blocks * C::M * C::D * 4 * (size_t)copies_for(x->s);
     x->workspace_bytes = 2 * rows + sums + turns;
     CHECK_CUDA(cudaMalloc(&x->workspace, x->workspace_bytes));
     p.lse2 = (float *)x->workspace, p.delta = (float *)(x->workspace + rows);
-    p.dq_sum = x->workspace + 2 * rows, p.turns = (unsigned *)(x->workspace + 2 * rows + sums);
+    p.dq_sum = x->workspace + 2 * rows, x->turns = (unsigned *)(x->workspace + 2 * rows + sums);
 }
 
 static void data_make(data *x, const shape &s)
@@ -148,6 +150,7 @@ static void enqueue_split(fb_sm80_args p)
 {
     p.dq_sum = nullptr;
     p.dq_policy = FB_SM80_DQ_ATOMIC;
+    p.turns = nullptr;
     CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&p, 0));
     CHECK_CUDA((cudaError_t)(sm80_run_split<K, Q>(&p, 0)));
 }
@@ -162,13 +165,15 @@ static void enqueue(data *x, int policy)
         enqueue_split(x->p);
         return;
     }
-    const int units = x->s.b * x->s.hk, half = (sm_count() + 1) / 2;
+    const int units = x->s.b * x->s.hk, sms = sm_count();
+    const int side = C::D > 128 ? (x->s.causal ? sms / 2 : sms / 8) : x->s.causal ? sms : sms / 2;
     x->p.section = x->s.causal ? units : 1;
     x->p.descend = policy == FB_SM80_DQ_ORDERED && x->s.causal && x->s.h > x->s.hk;
     if (policy == FB_SM80_DQ_ORDERED && !x->p.descend)
-        x->p.section = units < half ? units : half;
+        x->p.section = units < side ? units : side;
     x->p.dq_policy = (fb_sm80_dq)policy;
     x->p.copies = policy == FB_SM80_DQ_PARTIALS ? copies_for(x->s) : 1;
+    x->p.turns = policy == FB_SM80_DQ_ORDERED ? x->turns : nullptr;
     CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&x->p, 0));
     CHECK_CUDA((cudaError_t)sm80_run_main<C>(&x->p, 0));
     CHECK_CUDA((cudaError_t)sm80_run_post<C>(&x->p, 0));
@@ -249,7 +254,7 @@ static double larger(double a, double b)
 /* Worst relative L2 error of dQ, dK, dV by policy, over the first `heads` key heads (0: all). */
 static void errors(data *x, int heads, double worst[SPLIT + 1][3])
 {
-    reference_head<T> r;
+    reference_head<T> r = {};
     reference_init(&r, *x);
     memset(worst, 0, sizeof(double[SPLIT + 1][3]));
     for (int b = 0; b < x->s.b; b += heads ? x->s.b : 1)
