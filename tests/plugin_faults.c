@@ -4,7 +4,9 @@
  * The kernel is right for one query and one key of fp32, with a bias or without: o = v, lse = scale
  * q.k + bias, dv = dout, dq = dk = dbias = 0.
  */
+#include <fenv.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +32,19 @@ enum fault {
     CRASH_ASKED,
     ERROR,
     RESTLESS_BIAS,
-    RESTLESS_IN_TURN
+    RESTLESS_IN_TURN,
+    CRASH_TILES,
+    HANG_TILES,
+    ROUNDS_UP,
+    TRAPS_FLOATS,
+    CHANGES_PROBLEM,
+    FORGES_RECORD,
+    FORGES_DONE,
+    FORGES_LEAVE,
+    FLOODS,
+    RETURNS_TWICE,
+    BEFORE,
+    PRINTS
 };
 
 #ifndef FAULT
@@ -40,6 +54,44 @@ enum fault {
 static void crash(void)
 {
     *(volatile int *)NULL = 0;
+}
+
+/* Into every file that is open beyond the three standard ones. */
+static void write_everywhere(const char *text, int times)
+{
+    for (int fd = 3; fd < 32; fd++)
+        for (int i = 0; i < times && write(fd, text, strlen(text)) > 0; i++)
+            continue;
+}
+
+static void flood(void)
+{
+    static char text[1 << 16];
+    memset(text, 'x', sizeof text - 1);
+    write_everywhere(text, 4096);
+}
+
+/* What concerns others than the caller. Changing the problem needs a cast, and luck. */
+static void disturb(const struct fb_args *a)
+{
+    if (FAULT == ROUNDS_UP)
+        fesetround(FE_UPWARD);
+    if (FAULT == TRAPS_FLOATS)
+        feenableexcept(FE_INVALID | FE_INEXACT);
+    if (FAULT == CHANGES_PROBLEM)
+        ((struct fb_problem *)a->problem)->scale = 7;
+    if (FAULT == FORGES_RECORD)
+        write_everywhere("record 0 {}\n", 1);
+    if (FAULT == FORGES_DONE)
+        write_everywhere("done\n", 1);
+    if (FAULT == FORGES_LEAVE)
+        write_everywhere("leave\n", 1);
+    if (FAULT == FLOODS)
+        flood();
+    if (FAULT == RETURNS_TWICE)
+        (void)!fork();
+    if (FAULT == PRINTS)
+        puts("{\"verdict\":\"pass\"}");
 }
 
 __attribute__((constructor)) static void load(void)
@@ -60,6 +112,17 @@ static const char *why_not(const struct fb_problem *p, const struct fb_numerics 
     return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->b == 1 && p->h == 1 && !p->sink
                ? NULL
                : "only one query and one key of fp32";
+}
+
+static void tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm, int64_t *bn)
+{
+    (void)p;
+    (void)n;
+    if (FAULT == CRASH_TILES)
+        crash();
+    while (FAULT == HANG_TILES)
+        pause();
+    *bm = *bn = 1;
 }
 
 static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics *n, size_t *saved,
@@ -118,6 +181,9 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
     memcpy(a->dv.data, a->dout.data, sizeof(float) * (size_t)a->problem->dv);
     memset(a->dq.data, 0, d + (FAULT == OUTSIDE ? sizeof(float) : 0));
     memset(a->dk.data, 0, d);
+    if (FAULT == BEFORE)
+        ((float *)a->dk.data)[-1] = 0;
+    disturb(a);
     if (a->dbias.data)
         *(float *)a->dbias.data = next_bias_gradient();
     if (FAULT == RESTLESS_IN_TURN)
@@ -138,6 +204,7 @@ static const struct fb_variant faulty = {
     .properties = {.deterministic = FB_DET_ALL, .gemms = 5},
     .why_not = why_not,
     .sizes = sizes,
+    .tiles = tiles,
     .forward = forward,
     .backward = FAULT == NO_BACKWARD ? NULL : backward,
 };

@@ -85,9 +85,27 @@ misbehaves() {
 misbehaves CRASH "crashed +killed by signal 11 .*in backward" "a crash is a crash"
 misbehaves CRASH_ASKED "crashed +killed by signal 11 .*in prepare" "a crash when asked is one, too"
 misbehaves OUTSIDE "fail .*guard after dq" "a write outside is found"
+misbehaves BEFORE "fail .*guard before dk" "... and one before"
 misbehaves WRONG "fail .*dv: .*times the bound" "a wrong result is found"
 misbehaves NOTHING "fail .*was not written" "an output that is not written is found"
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
+misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"
+misbehaves CHANGES_PROBLEM "fail .*the problem was changed" "a change of the problem is found"
+for fault in FORGES_RECORD FORGES_DONE FORGES_LEAVE FLOODS; do
+    misbehaves $fault "crashed +wrote into the worker's own channel" "$fault: not taken for the worker's word"
+done
+harmless() { # passes, and so does the neighbour that runs after it in the same process
+    build "$1"
+    expect 0 "" "$2" check "$1"
+    [ "$(grep -Ec '^  (faulty|cpu-split) +pass' "$scratch/out")" -eq 2 ]
+    ok $? "... and harms nobody"
+}
+harmless ROUNDS_UP "another rounding mode, left behind"
+harmless TRAPS_FLOATS "floating-point traps, left behind"
+harmless RETURNS_TWICE "a call that forks and returns twice"
+harmless PRINTS "what a kernel prints"
+! grep -q '"verdict"' "$scratch/out"
+ok $? "... is not among the results"
 for fault in SOUND RESTLESS_BIAS; do
     build $fault
     "$flashback" check -q --plugin "$scratch/$fault.so" -p n=1,d=8,dtype=fp32,bias=full \
@@ -99,7 +117,9 @@ grep -Eq '^  faulty +fail .*1 of 10 .*dbias is declared deterministic' "$scratch
     grep -q '"dbias_deterministic":0' "$scratch/RESTLESS_BIAS.json"
 ok $? "... and one that changes them is found"
 misbehaves RESTLESS_IN_TURN "fail .* 3 of 10 " "runs in which any gradient differs are counted once"
-build HANG
+for fault in HANG HANG_TILES; do
+    build $fault
+done
 cat >"$scratch/hang.ini" <<'INI'
 [grid]
 variant = faulty cpu-split
@@ -111,6 +131,10 @@ INI
 [ $? -eq 1 ] && grep -q 'faulty .*crashed .*deadline of 1 s in backward' "$scratch/out" &&
     grep -q 'cpu-split .*pass' "$scratch/out"
 ok $? "a hang is a hang, and the run goes on"
+"$flashback" check -q "$scratch/hang.ini" --plugin "$scratch/HANG_TILES.so" -v faulty -v cpu-split >"$scratch/out" 2>&1
+[ $? -eq 1 ] && grep -q 'faulty .*crashed .*deadline of 1 s in prepare' "$scratch/out" &&
+    grep -q 'cpu-split .*pass' "$scratch/out"
+ok $? "... when asked for tiles, too"
 
 # ---- Those that do so when they are loaded: nothing of theirs is known, the rest goes on
 for fault in CRASH_LOADING EXIT_LOADING; do
@@ -121,6 +145,9 @@ for fault in CRASH_LOADING EXIT_LOADING; do
         grep -q '^  mine .*pass' "$scratch/out"
     ok $? "$fault: left out, and the run goes on"
 done
+"$flashback" check -q --plugin "$scratch/CRASH_LOADING.so" -v faulty -p n=8,d=8,dtype=fp32 >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ] && tail -n 1 "$scratch/err" | grep -q "variant 'faulty' is not known: it may be in the plug-in"
+ok $? "a variant of one that is left out is no mistake of the command"
 build HANG_LOADING
 "$flashback" check -q --plugin "$scratch/HANG_LOADING.so" --plugin "$mine" -p n=8,d=8,dtype=fp32 \
     >"$scratch/out" 2>"$scratch/err"

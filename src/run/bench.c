@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/bench.h"
 
+#include <fenv.h>
 #include <string.h>
 
+#include "core/problem.h"
 #include "core/status.h"
 #include "measure/timer.h"
 #include "run/describe.h"
@@ -13,9 +15,11 @@ static void mark(const struct fb_bench *bench, enum fb_stage stage)
 }
 
 /* The index stays: when the harness dies on what a call left behind (a torn heap, say), that call
- * is the suspect. */
+ * is the suspect. Another rounding mode, flushed subnormals or traps that it left behind are taken
+ * away: judge and neighbours compute in the same thread. */
 static void unmark(const struct fb_bench *bench)
 {
+    fesetenv(FE_DFL_ENV);
     fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, FB_STAGE_REFERENCE);
 }
 
@@ -59,8 +63,8 @@ static enum fb_status prepare(struct fb_bench *bench)
     if (!bench->variant->prepare)
         return FB_OK;
     mark(bench, FB_STAGE_PREPARE);
-    enum fb_status status = bench->variant->prepare(&bench->host.ctx, &bench->shared->problem,
-                                                    &bench->numerics, &bench->state);
+    enum fb_status status =
+        bench->variant->prepare(&bench->host.ctx, &bench->problem, &bench->numerics, &bench->state);
     unmark(bench);
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "prepare");
 }
@@ -81,8 +85,13 @@ enum fb_status fb_bench_open(struct fb_bench *bench)
     const struct fb_buffers_options options = {.saved_bytes = bench->saved_bytes,
                                                .workspace_bytes = bench->workspace_bytes};
     enum fb_status status;
-    FB_TRY(fb_buffers_make(&bench->buffers, bench->device->memory, &bench->shared->problem,
-                           &bench->numerics, &options));
+    FB_TRY(fb_problem_copy(&bench->problem, &bench->shared->problem));
+    status = fb_buffers_make(&bench->buffers, bench->device->memory, &bench->problem,
+                             &bench->numerics, &options);
+    if (status != FB_OK) {
+        fb_problem_free(&bench->problem);
+        return status;
+    }
     bench->open = true;
     open_context(bench);
     FB_TRY_OUT(copy_inputs(bench));
@@ -106,6 +115,7 @@ void fb_bench_close(struct fb_bench *bench)
     bench->state = NULL;
     fb_host_context_free(&bench->host);
     fb_buffers_free(&bench->buffers);
+    fb_problem_free(&bench->problem);
     bench->open = false;
 }
 

@@ -50,6 +50,7 @@ struct fb_bench {
     struct fb_device *device; /* where it runs; NULL before fb_bench_ask */
     /* While open: */
     bool open;
+    struct fb_problem problem; /* its own copy: the others' stays what it is, whatever is done */
     struct fb_buffers buffers;
     struct fb_host_context host;
     struct fb_phases phases;

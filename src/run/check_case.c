@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/problem.h"
 #include "core/status.h"
 #include "measure/memory.h"
 #include "run/check_private.h"
@@ -35,6 +36,11 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(fb_bench_wait(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
     bench->torn |= !strncmp(found.text, "guard", 5);
+    if (!fb_problem_equal(&bench->problem, &bench->shared->problem)) {
+        bench->torn = true; /* its buffers are of another problem now */
+        snprintf(found.text, sizeof found.text,
+                 "the problem was changed, which this call may not do");
+    }
     fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s",
                      found.text);
     return FB_OK;

@@ -57,7 +57,9 @@ static enum fb_status make_bench(struct work *work, size_t index)
     FB_TRY(fb_numerics_parse(&bench->numerics, group->numerics[index]));
     FB_TRY(fb_case_make(&one, group->variant[index], group->problem, group->numerics[index],
                         group->recipe, group->threads));
+    fb_beacon_set(work->shared.worker->beacon, (int)index, FB_STAGE_PREPARE); /* asks for tiles */
     enum fb_status status = fb_describe_case(&bench->record, &one);
+    fb_beacon_set(work->shared.worker->beacon, (int)index, FB_STAGE_REFERENCE);
     fb_case_free(&one);
     FB_TRY(status);
     return stamp(&bench->record);

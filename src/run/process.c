@@ -15,6 +15,9 @@
 #include "core/status.h"
 #include "measure/blas.h"
 
+/* Of a record with a million samples it is half. */
+#define LONGEST_LINE ((size_t)1 << 26)
+
 struct channels {
     int orders[2]; /* [0] read by the worker */
     int records[2];
@@ -162,7 +165,20 @@ static void drop_given(struct fb_process *process)
         return;
     process->used -= process->given;
     memmove(process->buffer, process->buffer + process->given, process->used);
-    process->given = 0;
+    process->given = process->looked = 0;
+}
+
+/* Where the first line ends; NULL while it does not. One longer than any record is cut: it is a
+ * flood that has to end, and its pieces are no records. */
+static char *find_end(struct fb_process *process)
+{
+    char *end = NULL;
+    if (process->used > process->looked)
+        end = memchr(process->buffer + process->looked, '\n', process->used - process->looked);
+    process->looked = process->used;
+    if (!end && process->used >= LONGEST_LINE)
+        end = process->buffer + process->used - 1;
+    return end;
 }
 
 enum fb_status fb_process_line(struct fb_process *process, char **line, bool *closed)
@@ -171,7 +187,7 @@ enum fb_status fb_process_line(struct fb_process *process, char **line, bool *cl
     *closed = false;
     drop_given(process);
     for (;;) {
-        char *end = process->used ? memchr(process->buffer, '\n', process->used) : NULL;
+        char *end = find_end(process);
         if (end) {
             *end = '\0';
             *line = process->buffer;

@@ -17,7 +17,8 @@ struct fb_process {
     struct fb_beacon *beacon;
     char *buffer; /* bytes received that do not make a line yet */
     size_t used, room;
-    size_t given; /* length of the line given last, its end included; still at the front */
+    size_t looked; /* of them no end of a line among so many */
+    size_t given;  /* length of the line given last, its end included; still at the front */
 };
 
 /* Starts a worker with these plug-ins; with `tell` it tells their variants (plugin.h) and leaves,
@@ -33,9 +34,9 @@ enum fb_status fb_process_line(struct fb_process *process, char **line, bool *cl
 /* False once it has ended, also where a child of it still holds the pipe open. */
 bool fb_process_alive(const struct fb_process *process);
 
-/* Ends it (at once with kill_it, else it is given 2 s to leave), waits, and frees all. `ending`
- * (may be NULL) gets how it ended: "killed by signal 11 (Segmentation fault)", "exited with status
- * 3". */
+/* Ends it (at once with kill_it, else it is given 2 s to leave) and what it started in its process
+ * group, waits, and frees all. `ending` (may be NULL) gets how it ended: "killed by signal 11
+ * (Segmentation fault)", "exited with status 3". */
 void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size);
 
 #endif

@@ -24,7 +24,7 @@ struct supervisor {
     int signals;       /* signalfd of SIGINT, SIGTERM, SIGCHLD */
     int stop;          /* the signal that ends the run */
     bool left;         /* the worker ends itself: the rest of the group needs another */
-    bool garbled;      /* something came over the worker's channel that is no record */
+    bool garbled;      /* something came over the worker's channel that is not the worker's */
     long long ticked;
 };
 
@@ -94,7 +94,7 @@ static enum fb_status take_record(struct supervisor *s, char *line)
     }
     fb_record_init(&record);
     status = fb_record_from_json(&record, rest);
-    if (status != FB_OK) {
+    if (status != FB_OK || strcmp(fb_text(record.key), s->order->cases[s->positions[index]].key)) {
         fb_status_clear();
         s->garbled = true;
         status = FB_OK;
@@ -197,6 +197,7 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
 {
     char how[128], reason[256];
     int index = atomic_load(&s->process.beacon->index);
+    index = index < (int)s->group_count ? index : -1; /* overwritten */
     const char *stage = fb_stage_name(atomic_load(&s->process.beacon->stage));
     const char *after = index >= 0 && !strcmp(stage, "reference") ? "after its call, " : "";
     fb_process_stop(&s->process, ending != WORKER_DIED, how, sizeof how);
@@ -213,6 +214,16 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
     return FB_OK;
 }
 
+/* A worker is done when each case has its record, and leaves after one at the earliest; else it was
+ * not the worker who said so. */
+static bool is_answered(const struct supervisor *s)
+{
+    size_t answered = 0;
+    for (size_t i = 0; i < s->group_count; i++)
+        answered += s->done[s->group[i]];
+    return s->left ? answered > 0 : answered == s->group_count;
+}
+
 static enum fb_status run_group(struct supervisor *s)
 {
     enum ending ending = WORKER_DIED;
@@ -224,6 +235,8 @@ static enum fb_status run_group(struct supervisor *s)
                        s->order->measure, s->order->timed) == FB_OK)
         FB_TRY(await_group(s, &ending));
     fb_status_clear(); /* a worker that died before it had its orders */
+    if (ending == GROUP_DONE && !is_answered(s))
+        ending = GARBLED;
     if (ending == STOPPED || (ending == GROUP_DONE && s->left))
         fb_process_stop(&s->process, true, NULL, 0);
     else if (ending != GROUP_DONE)

@@ -2,6 +2,7 @@
 #include "run/worker.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ static enum fb_status open_worker(struct fb_worker *worker)
         mmap(NULL, sizeof *worker->beacon, PROT_READ | PROT_WRITE, MAP_SHARED, FB_WORKER_BEACON, 0);
     if (!worker->records || worker->beacon == MAP_FAILED)
         return fb_fail(FB_USAGE, "worker: started by 'flashback run' and 'check', not by hand");
+    close(FB_WORKER_BEACON); /* the page stays; whoever writes into every file there is misses it */
+    /* A call that forks and returns twice: the child ends where it marks the end of the call. */
+    madvise(worker->beacon, sizeof *worker->beacon, MADV_DONTFORK);
     return FB_OK;
 }
 
@@ -51,6 +55,7 @@ static enum fb_status load_plugins(struct fb_worker *worker, const char *const *
     fb_beacon_set(worker->beacon, -1, FB_STAGE_LOAD);
     for (size_t i = 0; i < count && status == FB_OK; i++)
         status = fb_plugin_load(plugins[i]);
+    fesetenv(FE_DFL_ENV); /* an object linked with -ffast-math flushes subnormals from here on */
     fb_beacon_set(worker->beacon, -1, FB_STAGE_IDLE);
     if (!tell)
         return status;
