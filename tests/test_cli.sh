@@ -64,6 +64,13 @@ early "cannot write $scratch/no/such.json" "a report in a folder that is not the
 mkdir "$scratch/folder.json"
 early "folder.json: not a regular file" "a folder in the report's place" "$scratch/folder.json"
 early "without a name" "a report without a name" ""
+ln -s "$scratch/led-to.json" "$scratch/link.json"
+early "link.json: No such file" "a link to nothing in the report's place" "$scratch/link.json"
+echo old >"$scratch/led-to.json"
+expect 0 "" "a link to a report" "$flashback" check -v cpu-split $tiny --json "$scratch/link.json"
+[ -L "$scratch/link.json" ] && grep -q '"complete":true' "$scratch/led-to.json"
+ok $? "... is followed, and stays a link"
+early "standard output goes there" "a report where standard output goes" "$scratch/out"
 "$flashback" check -q -v cpu-split $tiny --json "$scratch/report.json" >/dev/null &&
     grep -q '"complete":true' "$scratch/report.json" && [ ! -e "$scratch/report.json.tmp" ]
 ok $? "a report is whole, and alone"
@@ -155,6 +162,11 @@ ok $((($? == 4) ? 0 : 1)) "list with stdout closed"
 read -r tap_count tap_failed <"$scratch/counts"
 head -c 3000 "$scratch/tiny.h5" >"$scratch/torn.h5"
 echo "no HDF5 at all" >"$scratch/text.h5"
+mkfifo "$scratch/fifo.h5"
+for command in "table" "export" "merge $scratch/fifo-merged.h5" "check -v cpu-split --golden"; do
+    expect 4 "fifo.h5: not a regular file" "${command%% *} of a pipe that nobody writes to" \
+        timeout 10 "$flashback" $command "$scratch/fifo.h5"
+done
 for command in table plot export; do
     expect 4 "torn.h5" "$command of a truncated file" "$flashback" $command "$scratch/torn.h5"
     expect 4 "text.h5" "$command of what is not HDF5" "$flashback" $command "$scratch/text.h5"

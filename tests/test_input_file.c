@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/half.h"
@@ -218,6 +219,69 @@ static void test_refusals(void)
                   "layout=expanded-dout");
 }
 
+/* q in one compressed chunk. */
+static void put_compressed(hid_t where)
+{
+    static const hsize_t extent[] = {1, 2, 3, 4};
+    float values[24];
+    for (int e = 0; e < 24; e++)
+        values[e] = (float)e / 8;
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(4, extent, NULL);
+    H5Pset_chunk(plist, 4, extent);
+    H5Pset_deflate(plist, 4);
+    hid_t dataset = H5Dcreate2(where, "q", H5T_IEEE_F32LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(plist);
+}
+
+/* Turns over the bytes behind the first zlib header of the file at path; false without one. */
+static bool damage(void)
+{
+    static const unsigned char header[] = {0x78, 0x5e};
+    static unsigned char bytes[1 << 16];
+    FILE *stream = fopen(path, "r+b");
+    size_t length = stream ? fread(bytes, 1, sizeof bytes, stream) : 0;
+    unsigned char *at = memmem(bytes, length, header, sizeof header);
+    for (int i = 2; at && i < 20; i++)
+        at[i] ^= 0x5a;
+    bool done = at && !fseek(stream, 0, SEEK_SET) && fwrite(bytes, 1, length, stream) == length;
+    if (stream)
+        fclose(stream);
+    return done;
+}
+
+static void test_compressed(void)
+{
+    if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0) {
+        tap_skip("HDF5 without zlib");
+        return;
+    }
+    begin("packed.h5");
+    put_four(file, H5T_IEEE_F32LE);
+    H5Ldelete(file, "q", H5P_DEFAULT);
+    put_compressed(file);
+    H5Fclose(file);
+    tap_ok(fill(plain, recipe_of("")) == FB_OK && at(&buffers.args.q, 0, 1, 2, 3) == 23 / 8.0,
+           "a compressed dataset: %s", fb_status_message());
+    release();
+    if (tap_ok(damage(), "... has a zlib header"))
+        check_refused(plain, recipe_of(""), FB_CORRUPT, "q cannot be read");
+}
+
+/* What would be waited for, or is no file. */
+static void test_no_files(void)
+{
+    char recipe[128];
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    if (!mkfifo(path, 0600))
+        check_refused(plain, recipe_of(""), FB_IO, "not a regular file");
+    unlink(path);
+    snprintf(recipe, sizeof recipe, "file:%s", folder);
+    check_refused(plain, recipe, FB_IO, "not a regular file");
+}
+
 /* A case whose file does not fit is refused when it is made, before anything runs. */
 static void test_case(void)
 {
@@ -241,6 +305,8 @@ int main(void)
     test_packed();
     test_refusals();
     test_case();
+    test_compressed();
+    test_no_files();
     static const char *const names[] = {"types.h5", "layouts.h5", "packed.h5", "refused.h5"};
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);

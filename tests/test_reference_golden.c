@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The reference against exact gradients from an independent oracle: every tensor of every group of
- * tests/golden/handed.h5 to FB_GOLDEN_TOLERANCE.
+ * tests/golden/handed.h5 to FB_GOLDEN_TOLERANCE; and what is said of a group that contradicts
+ * itself.
  */
+#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/status.h"
 #include "reference/reference.h"
@@ -81,6 +84,32 @@ static void check_comparison(void)
     tap_ok(excess(x, zero, 3, 1) > 1, "1e-300 is not the exact zero asked for");
 }
 
+/* One group of the file with one size changed: its values fit no such problem. */
+static void check_changed(const char *from, const char *attribute, int64_t value)
+{
+    char path[] = "/tmp/flashback-golden-XXXXXX";
+    struct fb_golden *golden = NULL;
+    struct fb_golden_case one;
+    int made = mkstemp(path);
+    hid_t source = H5Fopen(from, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Ocopy(source, "alibi", file, "changed", H5P_DEFAULT, H5P_DEFAULT);
+    hid_t number = H5Aopen_by_name(file, "changed", attribute, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(number, H5T_NATIVE_INT64, &value);
+    H5Aclose(number);
+    H5Fclose(file);
+    H5Fclose(source);
+    enum fb_status status = fb_golden_open(&golden, path);
+    if (status == FB_OK)
+        status = fb_golden_read(golden, 0, &one);
+    tap_ok(status == FB_CORRUPT && strstr(fb_status_message(), "group changed"), "%s=%lld: %s",
+           attribute, (long long)value, fb_status_message());
+    fb_status_clear();
+    fb_golden_close(golden);
+    close(made);
+    unlink(path);
+}
+
 int main(void)
 {
     const char *source = getenv("srcdir");
@@ -100,6 +129,11 @@ int main(void)
     }
     fb_golden_close(golden);
     check_comparison();
+    check_changed(path, "Nk", -3);
+    check_changed(path, "B", -3);
+    check_changed(path, "D", 0);
+    check_changed(path, "window_left", -3);
+    check_changed(path, "Nq", INT64_C(1) << 40);
     struct fb_golden *none;
     tap_ok(fb_golden_open(&none, "/nonexistent.h5") == FB_IO, "a missing file: %s",
            fb_status_message());

@@ -164,16 +164,23 @@ static bool any_is_taken(struct work *work)
     return false;
 }
 
-/* The inputs or the reference could not be had: that is the fate of every case left. */
-static enum fb_status refuse_rest(struct work *work, enum fb_status cause)
+/* No memory for them, a value that the type cannot hold, a file that is damaged or has gone. */
+static bool is_input_failure(enum fb_status status)
+{
+    return status == FB_REFUSED || status == FB_NO_MEMORY || status == FB_IO ||
+           status == FB_CORRUPT || status == FB_USAGE;
+}
+
+/* The inputs or the reference could not be had: that is the fate of every case left, and no fault
+ * of a variant. */
+static enum fb_status refuse_rest(struct work *work)
 {
     char reason[512];
     snprintf(reason, sizeof reason, "%s", fb_status_message());
     fb_status_clear();
-    bool refused = cause == FB_REFUSED || cause == FB_NO_MEMORY;
     for (size_t i = 0; i < work->group->count; i++)
         if (!work->benches[i].sent)
-            FB_TRY(fb_bench_finish(&work->benches[i], refused ? "refused" : "crashed", reason));
+            FB_TRY(fb_bench_finish(&work->benches[i], "refused", reason));
     return FB_OK;
 }
 
@@ -198,8 +205,8 @@ enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *gr
     status = work_them ? open_shared(&work) : FB_OK;
     if (status == FB_OK)
         status = work_them ? work_benches(&work) : ask_benches(&work);
-    if (status == FB_REFUSED || status == FB_NO_MEMORY)
-        FB_TRY_OUT(refuse_rest(&work, status));
+    if (is_input_failure(status))
+        FB_TRY_OUT(refuse_rest(&work));
 out:
     for (size_t i = 0; work.benches && i < group->count; i++) {
         fb_bench_close(&work.benches[i]);

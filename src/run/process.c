@@ -38,8 +38,10 @@ static void close_all(struct channels *channels)
 static bool move_up(int *fd)
 {
     int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
-    if (moved < 0)
+    if (moved < 0) {
+        errno = errno == EINVAL ? EMFILE : errno; /* a limit of 10 or less */
         return false;
+    }
     close(*fd);
     *fd = moved;
     return true;

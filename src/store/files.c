@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,37 +128,84 @@ static enum fb_status write_temporary(const char *temporary, const char *path, c
     return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(cause));
 }
 
-/* The name that is written first; malloc'd. */
-static enum fb_status name_temporary(const char *path, char **temporary)
+/* A file that is written: what a link leads to (else the link would be replaced, /dev/stdout for
+ * one), and the name that is written first. Both malloc'd. */
+struct target {
+    char *path, *temporary;
+};
+
+static void free_target(struct target *target)
+{
+    free(target->path);
+    free(target->temporary);
+}
+
+static bool is_link(const char *path)
 {
     struct stat about;
+    return !lstat(path, &about) && S_ISLNK(about.st_mode);
+}
+
+/* Is the file there one that can be replaced? One that does not exist is. */
+static enum fb_status check_target(const char *path, const char *given)
+{
+    struct stat about, output;
+    if (stat(path, &about))
+        return FB_OK;
+    if (!S_ISREG(about.st_mode))
+        return fb_fail(FB_IO, "cannot write %s: not a regular file", given);
+    if (!fstat(STDOUT_FILENO, &output) && about.st_dev == output.st_dev &&
+        about.st_ino == output.st_ino)
+        return fb_fail(FB_IO, "cannot write %s: standard output goes there", given);
+    return FB_OK;
+}
+
+static enum fb_status name_target(const char *path, struct target *target)
+{
+    *target = (struct target){NULL, NULL};
     if (!*path)
         return fb_fail(FB_IO, "cannot write a file without a name");
-    if (!stat(path, &about) && !S_ISREG(about.st_mode))
-        return fb_fail(FB_IO, "cannot write %s: not a regular file", path);
-    return asprintf(temporary, "%s.tmp", path) < 0
-               ? fb_fail(FB_NO_MEMORY, "out of memory writing %s", path)
-               : FB_OK;
+    target->path = is_link(path) ? realpath(path, NULL) : strdup(path);
+    if (!target->path)
+        return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(errno));
+    FB_TRY(check_target(target->path, path));
+    if (asprintf(&target->temporary, "%s.tmp", target->path) >= 0)
+        return FB_OK;
+    target->temporary = NULL;
+    return fb_fail(FB_NO_MEMORY, "out of memory writing %s", path);
 }
 
 enum fb_status fb_file_probe(const char *path)
 {
-    char *temporary;
-    FB_TRY(name_temporary(path, &temporary));
-    enum fb_status status = write_temporary(temporary, path, "", 0);
+    struct target target;
+    enum fb_status status = name_target(path, &target);
     if (status == FB_OK)
-        unlink(temporary);
-    free(temporary);
+        status = write_temporary(target.temporary, path, "", 0);
+    if (status == FB_OK)
+        unlink(target.temporary);
+    free_target(&target);
     return status;
 }
 
 enum fb_status fb_file_write(const char *path, const char *bytes, size_t length)
 {
-    char *temporary;
-    FB_TRY(name_temporary(path, &temporary));
-    enum fb_status status = write_temporary(temporary, path, bytes, length);
+    struct target target;
+    enum fb_status status = name_target(path, &target);
     if (status == FB_OK)
-        status = fb_file_publish(temporary, path);
-    free(temporary);
+        status = write_temporary(target.temporary, path, bytes, length);
+    if (status == FB_OK)
+        status = fb_file_publish(target.temporary, target.path);
+    free_target(&target);
     return status;
+}
+
+enum fb_status fb_file_check_input(const char *path)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return fb_fail(FB_IO, "%s: cannot be opened for reading: %s", path, strerror(errno));
+    bool regular = !fstat(fd, &about) && S_ISREG(about.st_mode);
+    close(fd);
+    return regular ? FB_OK : fb_fail(FB_IO, "%s: not a regular file", path);
 }

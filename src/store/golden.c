@@ -8,11 +8,13 @@
 #include <hdf5.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "store/files.h"
 
 struct fb_golden {
     hid_t file;
@@ -67,12 +69,7 @@ enum fb_status fb_golden_open(struct fb_golden **out, const char *path)
     }
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     golden->file = -1;
-    FILE *probe = fopen(path, "rb");
-    if (!probe) {
-        status = fb_fail(FB_IO, "%s: cannot be opened for reading", path);
-        goto out;
-    }
-    fclose(probe);
+    FB_TRY_OUT(fb_file_check_input(path));
     golden->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (golden->file < 0) {
         status = fb_fail(FB_CORRUPT, "%s: not an HDF5 file, or a damaged one", path);
@@ -231,6 +228,27 @@ static enum fb_status read_problem(const struct reader *r)
     return FB_OK;
 }
 
+/* A file states every size, so that one of 0 or less is not one that is to be derived; what the
+ * language does not allow is told with the group it stands in. */
+static enum fb_status finish_problem(const struct reader *r)
+{
+    struct fb_problem *p = &r->to->problem, again;
+    char why[256], *text = NULL;
+    if (p->b < 0 || p->hk < 1 || p->d < 1 || p->dv < 1)
+        return corrupt(r, "out of range:", "one of B, Hk, D and Dv");
+    enum fb_status status = fb_problem_finish(p);
+    if (status == FB_OK && !(text = fb_problem_print(p)))
+        status = fb_fail(FB_NO_MEMORY, "no memory for a problem of %s", r->path);
+    if (status == FB_OK && (status = fb_problem_parse(&again, text)) == FB_OK)
+        fb_problem_free(&again);
+    free(text);
+    if (status != FB_USAGE)
+        return status;
+    snprintf(why, sizeof why, "%s", fb_status_message());
+    fb_status_clear();
+    return fb_fail(FB_CORRUPT, "%s: group %s: %s", r->path, r->name, why);
+}
+
 /* The slopes stand in the problem and, for variants, in args. */
 static enum fb_status read_alibi(const struct reader *r)
 {
@@ -323,7 +341,7 @@ enum fb_status fb_golden_read(struct fb_golden *golden, size_t index, struct fb_
     FB_TRY_OUT(read_problem(&r));
     FB_TRY_OUT(read_alibi(&r));
     FB_TRY_OUT(read_bias(&r));
-    FB_TRY_OUT(fb_problem_finish(&one->problem));
+    FB_TRY_OUT(finish_problem(&r));
     FB_TRY_OUT(read_tensors(&r));
     one->args.problem = &one->problem;
 out:

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "store/files.h"
 #include "store/hdf5.h"
 
 static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -18,6 +19,7 @@ static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a
 enum fb_status fb_hdf5_recognise(const char *path, bool *is_hdf5)
 {
     unsigned char start[sizeof signature];
+    FB_TRY(fb_file_check_input(path));
     FILE *file = fopen(path, "rb");
     if (!file)
         return fb_fail(FB_IO, "cannot open %s: %s", path, strerror(errno));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "store/files.h"
 
 struct fb_tensor_file {
     hid_t file, group;
@@ -19,10 +20,7 @@ struct fb_tensor_file {
 
 static enum fb_status open_file(struct fb_tensor_file *f, const char *group)
 {
-    FILE *probe = fopen(f->path, "rb");
-    if (!probe)
-        return fb_fail(FB_IO, "%s: cannot be opened for reading", f->path);
-    fclose(probe);
+    FB_TRY(fb_file_check_input(f->path));
     f->file = H5Fopen(f->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->file < 0)
         return fb_fail(FB_CORRUPT, "%s: not an HDF5 file, or a damaged one", f->path);
