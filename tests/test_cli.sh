@@ -71,6 +71,9 @@ expect 0 "" "a link to a report" "$flashback" check -v cpu-split $tiny --json "$
 [ -L "$scratch/link.json" ] && grep -q '"complete":true' "$scratch/led-to.json"
 ok $? "... is followed, and stays a link"
 early "standard output goes there" "a report where standard output goes" "$scratch/out"
+expect 2 "unknown key 'repeat'.*allowed: what" "a setting that is none" "$flashback" check -v cpu-split $tiny -s repeat=3
+[ ! -s "$scratch/out" ]
+ok $? "... is told before anything is judged"
 "$flashback" check -q -v cpu-split $tiny --json "$scratch/report.json" >/dev/null &&
     grep -q '"complete":true' "$scratch/report.json" && [ ! -e "$scratch/report.json.tmp" ]
 ok $? "a report is whole, and alone"

@@ -137,6 +137,7 @@ static void say_result(const struct check *check, bool complete)
 enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_status)
 {
     struct check check = {.options = options};
+    struct fb_measure measure;
     enum fb_status status;
     int signal = 0;
     fb_log_quiet(options->quiet);
@@ -144,6 +145,7 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     FB_TRY_OUT(fb_plugins_ask(&check.plugins, options->plugins, options->plugin_count,
                               options->variants, options->variant_count));
     FB_TRY_OUT(fb_check_set_make(&check.set, options));
+    FB_TRY_OUT(measure_for_check(&check, false, &measure)); /* told before anything is judged */
     FB_TRY_OUT(fb_tally_init(&check.tally, options->variants, options->variant_count));
     FB_TRY_OUT(fb_check_report_open(&check.report, options));
     if (options->golden)
