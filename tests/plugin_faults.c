@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * plugin_faults.c: plug-ins that misbehave, one a value of -DFAULT=; test_plugin.sh builds them.
- * The kernel is right for one query and one key of fp32, with a bias or without: o = v, lse = scale
- * q.k + bias, dv = dout, dq = dk = dbias = 0.
+ * The kernel is right for one query and one key of fp32 in each item of a batch, with a bias or
+ * without: o = v, lse = scale q.k + bias, dv = dout, dq = dk = dbias = 0.
  */
 #include <fenv.h>
 #include <math.h>
@@ -44,7 +44,8 @@ enum fault {
     FLOODS,
     RETURNS_TWICE,
     BEFORE,
-    PRINTS
+    PRINTS,
+    BATCH_BOUND
 };
 
 #ifndef FAULT
@@ -109,9 +110,10 @@ static const char *why_not(const struct fb_problem *p, const struct fb_numerics 
     (void)n;
     if (FAULT == CRASH_ASKED)
         crash();
-    return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->b == 1 && p->h == 1 && !p->sink
+    return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->h == 1 && !p->sink &&
+                   (p->b == 1 || !p->bias)
                ? NULL
-               : "only one query and one key of fp32";
+               : "only one query and one key of fp32 an item";
 }
 
 static void tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm, int64_t *bn)
@@ -136,15 +138,18 @@ static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics
 
 static enum fb_status forward(struct fb_context *ctx, void *state, const struct fb_args *a)
 {
-    const float *q = a->q.data, *k = a->k.data;
-    double s = 0;
+    const int64_t d = a->problem->d;
     (void)ctx;
     (void)state;
-    memcpy(a->o.data, a->v.data, sizeof(float) * (size_t)a->problem->dv);
-    for (int64_t c = 0; c < a->problem->d; c++)
-        s += (double)q[c] * k[c];
-    *(float *)a->lse.data =
-        (float)(s * a->problem->scale) + (a->bias.data ? *(const float *)a->bias.data : 0);
+    memcpy(a->o.data, a->v.data, sizeof(float) * (size_t)(a->problem->b * a->problem->dv));
+    for (int64_t b = 0; b < a->problem->b; b++) {
+        const float *q = (const float *)a->q.data + b * d, *k = (const float *)a->k.data + b * d;
+        const float *bias = a->bias.data ? (const float *)a->bias.data + b : NULL;
+        double s = 0;
+        for (int64_t c = 0; c < d; c++)
+            s += (double)q[c] * k[c];
+        ((float *)a->lse.data)[b] = (float)(s * a->problem->scale) + (bias ? *bias : 0);
+    }
     return FB_OK;
 }
 
@@ -166,7 +171,7 @@ static void change_in_turn(const struct fb_args *a)
 
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *a)
 {
-    const size_t d = sizeof(float) * (size_t)a->problem->d;
+    const size_t b = (size_t)a->problem->b, d = sizeof(float) * b * (size_t)a->problem->d;
     (void)state;
     if (FAULT == CRASH)
         crash();
@@ -178,14 +183,16 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
         ctx->explain(ctx, "the %s is missing", "coffee");
         return FB_DEVICE;
     }
-    memcpy(a->dv.data, a->dout.data, sizeof(float) * (size_t)a->problem->dv);
+    memcpy(a->dv.data, a->dout.data, sizeof(float) * b * (size_t)a->problem->dv);
     memset(a->dq.data, 0, d + (FAULT == OUTSIDE ? sizeof(float) : 0));
     memset(a->dk.data, 0, d);
     if (FAULT == BEFORE)
         ((float *)a->dk.data)[-1] = 0;
     disturb(a);
-    if (a->dbias.data)
-        *(float *)a->dbias.data = next_bias_gradient();
+    for (size_t i = 0; a->dbias.data && i < b; i++)
+        ((float *)a->dbias.data)[i] = next_bias_gradient();
+    if (FAULT == BATCH_BOUND && b > 1)
+        *(float *)a->dq.data = 1e-30f;
     if (FAULT == RESTLESS_IN_TURN)
         change_in_turn(a);
     if (FAULT == WRONG)

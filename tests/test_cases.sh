@@ -34,7 +34,7 @@ PY
 # ---- Lengths, tails, alignment
 sound "one query, one key" randn:sigma=3@1 n=1,d=16,dtype=fp16 n=1,d=64,dtype=fp16 n=1,d=128,dtype=bf16
 lengths=()
-for n in 1 2 7 31 33 63 65 100 127 129 257; do
+for n in 1 2 7 31 33 63 65 100 127 129 255 257; do
     lengths+=("h=2,n=$n,d=32,dtype=bf16" "h=2,n=$n,d=32,causal,dtype=bf16")
 done
 sound "every length around a tile" randn@1 "${lengths[@]}" n=1025,d=16,causal,dtype=bf16
@@ -85,9 +85,16 @@ for scale in 1e7 1e9 1e15 1e38; do
     ok $? "nor is a scale of $scale"
 done
 
+"$flashback" check -q -v trap-dk-unscaled --json "$json" -p n=64,d=64,dtype=bf16 >"$scratch/out"
+[ $? -eq 1 ] && columns trap-dk-unscaled dk_rel_l2 dk_cosine dk_norm_ratio dk_nonfinite dk_max_abs dk_worst |
+    awk '{ exit !($1 > 6.9 && $1 < 7.1 && $2 > 0.999 && $3 > 7.9 && $3 < 8.1 && $4 == 0 && $5 > 0 && $6 ~ /^\[/) }'
+ok $? "a dk eight times too large: what the report says explains it"
+
 # ---- Windows and further terms
 sound "equivalent windows" randn@1 n=300,d=32,causal,dtype=bf16 n=300,d=32,window=-1:0,dtype=bf16 \
     n=300,d=32,window=300:0,dtype=bf16 n=300,d=32,window=299:0,dtype=bf16
+sound "narrow windows, to the row" randn@1 n=300,d=32,window=64:0,dtype=bf16 n=300,d=32,window=0:1,dtype=bf16 \
+    h=1,nq=200,nk=333,d=32,causal,window=31:0,dtype=bf16
 expect 2 "window" "a negative window is refused" "$flashback" check -p n=512,d=64,window=-1:-3
 sound "dropout with two seeds" randn@1 h=2,n=100,d=64,dropout=0.48@1:0,dtype=fp16 h=2,n=100,d=64,dropout=0.48@2:0,dtype=fp16
 sound "alibi with 40 heads" randn@1 h=40,n=100,d=16,alibi=auto,dtype=bf16

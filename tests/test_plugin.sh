@@ -116,6 +116,12 @@ ok $? "the bits of dbias are compared"
 grep -Eq '^  faulty +fail .*1 of 10 .*dbias is declared deterministic' "$scratch/RESTLESS_BIAS.txt" &&
     grep -q '"dbias_deterministic":0' "$scratch/RESTLESS_BIAS.json"
 ok $? "... and one that changes them is found"
+for fault in SOUND BATCH_BOUND; do
+    build $fault
+    "$flashback" check -q --plugin "$scratch/$fault.so" -p b=3,n=1,d=8,dtype=fp32 --json "$scratch/$fault.json" >"$scratch/out"
+    [ $? -eq 0 ] && grep -q "\"batch_invariant\":$([ $fault = SOUND ]; echo $((1 - $?)))" "$scratch/$fault.json"
+    ok $? "$fault: bits that depend on the batch are a property, and told"
+done
 misbehaves RESTLESS_IN_TURN "fail .* 3 of 10 " "runs in which any gradient differs are counted once"
 for fault in HANG HANG_TILES; do
     build $fault
