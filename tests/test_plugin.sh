@@ -44,6 +44,18 @@ ok $? "... and stands in the table"
 expect 2 "unknown variant" "without the plug-in its name means nothing" "$flashback" run -q \
     "$scratch/mine.ini" -o "$scratch/other.h5"
 
+# One ulp more in dq where the last key, which the first queries do not see, is positive: within every
+# bound, but not with the keys of the future turned over.
+mkdir "$scratch/leak"
+leak='if (row(\&a->k, b, h, a->problem->nk - 1)[0] > 0) row(\&a->dq, b, h, i)[0] *= 1.0000001f;'
+sed "s/backward_row(a, b, h, i);/{ & $leak }/" "$top_srcdir/examples/plugin/mine.c" >"$scratch/leak/mine.c"
+make -s -C "$scratch/leak" -f "$scratch/plugin/Makefile" CPPFLAGS="-I$top_srcdir/include" CFLAGS=-std=c11 >"$scratch/out" 2>&1
+"$flashback" check -q --plugin "$scratch/leak/mine.so" -p h=2,n=70,d=20,causal,dtype=fp32 >"$scratch/out"
+[ $? -eq 1 ] && grep -Eq '^  mine +fail .*dq of a query changes with keys that it does not see' "$scratch/out"
+ok $? "a look at keys that are masked is found, small as it is"
+"$flashback" check -q --plugin "$scratch/leak/mine.so" -p h=2,n=70,d=20,dtype=fp32 >"$scratch/out"
+ok $? "... and where nothing is masked there is nothing to find"
+
 # ---- Those that are no plug-ins
 build() {
     $cc -std=c11 -D_GNU_SOURCE -I"$top_srcdir/include" -DFAULT="$1" -fPIC -shared \
@@ -87,6 +99,8 @@ misbehaves CRASH_ASKED "crashed +killed by signal 11 .*in prepare" "a crash when
 misbehaves OUTSIDE "fail .*guard after dq" "a write outside is found"
 misbehaves BEFORE "fail .*guard before dk" "... and one before"
 misbehaves WRONG "fail .*dv: .*times the bound" "a wrong result is found"
+misbehaves OWN_LSE "fail .*second call, on the reference's o and lse: dv: .*times the bound" \
+    "a backward that is right on its own lse alone is found"
 misbehaves NOTHING "fail .*was not written" "an output that is not written is found"
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
 misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"
