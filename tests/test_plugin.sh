@@ -101,6 +101,8 @@ misbehaves BEFORE "fail .*guard before dk" "... and one before"
 misbehaves WRONG "fail .*dv: .*times the bound" "a wrong result is found"
 misbehaves OWN_LSE "fail .*second call, on the reference's o and lse: dv: .*times the bound" \
     "a backward that is right on its own lse alone is found"
+misbehaves NOW_AND_THEN "fail .* 9 of 10 .*a later run: dv: .*times the bound" "an error in one call of many is found"
+misbehaves LATER "fail .*a later run: dv: .*times the bound" "... and one that comes with the third"
 misbehaves NOTHING "fail .*was not written" "an output that is not written is found"
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
 misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"

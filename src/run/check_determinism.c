@@ -35,6 +35,7 @@ struct runs {
     uint64_t first[GRADIENTS]; /* hashes of the first run's blocks */
     int count[CONDITIONS], differing[CONDITIONS];
     bool varied[GRADIENTS]; /* at rest or under load */
+    bool strays;            /* the last run is further from the first than any before it */
 };
 
 /* ---- Runs ---------------------------------------------------------------------------------------
@@ -92,13 +93,15 @@ static enum fb_status look(struct fb_bench *bench, struct runs *runs)
 
 static enum fb_status add_run(struct fb_bench *bench, struct runs *runs, enum condition condition)
 {
-    int before[GRADIENTS];
+    struct fb_determinism before[GRADIENTS];
     bool differs = false;
-    for (int i = 0; i < GRADIENTS; i++)
-        before[i] = runs->seen[i].differing;
+    memcpy(before, runs->seen, sizeof before);
     FB_TRY(look(bench, runs));
+    runs->strays = before[DQ].runs == 0;
     for (int i = 0; i < GRADIENTS; i++) {
-        bool changed = runs->seen[i].differing > before[i];
+        bool changed = runs->seen[i].differing > before[i].differing;
+        runs->strays |=
+            runs->seen[i].rel_l2 > before[i].rel_l2 || runs->seen[i].max_ulp > before[i].max_ulp;
         runs->varied[i] |= changed && condition != FEWER_THREADS;
         differs |= changed;
     }
@@ -132,11 +135,32 @@ static enum fb_status run_one(struct fb_bench *bench, struct fb_findings *findin
     return add_run(bench, runs, condition);
 }
 
+/* Is what a run left in the buffers right, too? */
+static enum fb_status judge_run(struct fb_bench *bench, struct fb_findings *findings)
+{
+    struct fb_judgement judgement;
+    struct fb_args outputs;
+    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &outputs));
+    outputs.o.data = outputs.lse.data = NULL;
+    FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
+                            bench->record.bn, &outputs, &judgement));
+    if (judgement.verdict == FB_VERDICT_FAIL) {
+        fb_findings_note(findings, "a later run: %s", judgement.reason);
+        findings->declared = FB_VERDICT_FAIL;
+    }
+    return FB_OK;
+}
+
+/* Judged are the first run and each that strays further than any before: an error that comes now
+ * and then is among them, and where all runs differ a little they are few. */
 static enum fb_status run_all(struct fb_bench *bench, struct fb_findings *findings,
                               struct runs *runs, int count)
 {
-    for (int run = 0; run < count; run++)
+    for (int run = 0; run < count; run++) {
         FB_TRY(run_one(bench, findings, runs, condition_of(bench, run, count), run));
+        if (runs->strays)
+            FB_TRY(judge_run(bench, findings));
+    }
     return FB_OK;
 }
 
