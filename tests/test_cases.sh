@@ -67,6 +67,8 @@ sound "other strides" randn@1 b=2,h=4,hk=1,n=32,d=128,dtype=fp16 b=2,h=4,hk=1,n=
     b=2,h=4,hk=1,n=32,d=128,layout=packed-qkv,dtype=fp16
 [ "$(columns cpu-split dq_hash dk_hash dv_hash | sort -u | wc -l)" -eq 1 ]
 ok $? "... give the same bits"
+sound "dout with other strides than o" randn@1 b=2,h=4,n=33,d=64,layout=expanded-dout,dtype=fp16 \
+    b=2,h=4,hk=2,n=100,d=32,layout=expanded-dout,causal,dtype=bf16
 sound "65536 batches, 8300 batches of one row" randn@1 b=65536,h=1,n=1,d=8,dtype=fp16 b=8300,h=2,n=1,d=16,dtype=bf16
 expect 3 "refused every case" "a score matrix beyond 2^31 elements is planned in 64 bits" \
     "$flashback" check -q -v cpu-naive -p h=2,n=149999,d=64,dtype=bf16
