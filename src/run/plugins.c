@@ -147,7 +147,8 @@ enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *pat
         FB_TRY(ask_one(plugins, paths[i]));
     for (size_t i = 0; plugins->broken && i < wanted_count; i++)
         if (!fb_registry_find(wanted[i]))
-            return fb_fail(FB_DEVICE, "variant '%s' is not known: it may be in the plug-in that is left out",
+            return fb_fail(FB_DEVICE,
+                           "variant '%s' is not known: it may be in the plug-in left out",
                            wanted[i]);
     return FB_OK;
 }
