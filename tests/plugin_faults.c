@@ -38,6 +38,7 @@ enum fault {
     ROUNDS_UP,
     TRAPS_FLOATS,
     CHANGES_PROBLEM,
+    CHANGES_LENGTHS,
     FORGES_RECORD,
     FORGES_DONE,
     FORGES_LEAVE,
@@ -84,6 +85,8 @@ static void disturb(const struct fb_args *a)
         feenableexcept(FE_INVALID | FE_INEXACT);
     if (FAULT == CHANGES_PROBLEM)
         ((struct fb_problem *)a->problem)->scale = 7;
+    if (FAULT == CHANGES_LENGTHS && a->cu_qlens)
+        ((int64_t *)a->cu_qlens)[1] = 0;
     if (FAULT == FORGES_RECORD)
         write_everywhere("record 0 {}\n", 1);
     if (FAULT == FORGES_DONE)

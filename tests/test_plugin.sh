@@ -107,6 +107,13 @@ misbehaves NOTHING "fail .*was not written" "an output that is not written is fo
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
 misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"
 misbehaves CHANGES_PROBLEM "fail .*the problem was changed" "a change of the problem is found"
+build CHANGES_LENGTHS
+for faulty in SOUND CHANGES_LENGTHS; do
+    "$flashback" check -q --plugin "$scratch/$faulty.so" -p qlens=1+1,klens=1+1,d=8,dtype=fp32 >"$scratch/$faulty.txt"
+done
+grep -Eq '^  faulty +pass' "$scratch/SOUND.txt" &&
+    grep -Eq '^  faulty +fail .*cu_qlens or cu_klens was changed' "$scratch/CHANGES_LENGTHS.txt"
+ok $? "... and one of the packed offsets"
 for fault in FORGES_RECORD FORGES_DONE FORGES_LEAVE FLOODS; do
     misbehaves $fault "crashed +wrote into the worker's own channel" "$fault: not taken for the worker's word"
 done

@@ -4,6 +4,7 @@
  * judged against the reference; a second backward on the reference's o and lse and on the dirty
  * workspace of the first; then what check_determinism.c and check_replay.c ask for.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/problem.h"
@@ -26,6 +27,39 @@ static bool is_null_variant(const struct fb_bench *bench)
 /* ---- Calls on poisoned buffers ------------------------------------------------------------------
  */
 
+static bool are_sums(const int64_t *sums, const int64_t *lengths, int64_t same, int64_t b)
+{
+    bool good = sums[0] == 0;
+    for (int64_t i = 0; i < b; i++)
+        good = good && sums[i + 1] - sums[i] == (lengths ? lengths[i] : same);
+    return good;
+}
+
+/* What a call reads beside the tensors: the problem, and the offsets of packed sequences. Whoever
+ * changes them has buffers of another problem from then on. */
+static enum fb_status check_problem(struct fb_bench *bench, struct fb_finding *found)
+{
+    const struct fb_problem *p = &bench->shared->problem;
+    const struct fb_memory *memory = bench->buffers.memory;
+    const size_t bytes = 2 * ((size_t)p->b + 1) * sizeof(int64_t);
+    const char *changed = fb_problem_equal(&bench->problem, p) ? NULL : "the problem";
+    if (bench->buffers.cu_lens) {
+        int64_t *sums = malloc(bytes);
+        enum fb_status status = sums ? memory->read(memory, sums, bench->buffers.cu_lens, bytes)
+                                     : fb_fail(FB_NO_MEMORY, "no memory for lengths");
+        if (status == FB_OK && !(are_sums(sums, p->qlens, p->nq, p->b) &&
+                                 are_sums(sums + p->b + 1, p->klens, p->nk, p->b)))
+            changed = "cu_qlens or cu_klens";
+        free(sums);
+        FB_TRY(status);
+    }
+    bench->torn |= changed != NULL;
+    if (changed)
+        snprintf(found->text, sizeof found->text, "%s was changed, which this call may not do",
+                 changed);
+    return FB_OK;
+}
+
 /* Calls the pass between a seal and a look at guards, inputs and unwritten elements. */
 static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pass,
                                         struct fb_findings *findings)
@@ -36,11 +70,7 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(fb_bench_wait(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
     bench->torn |= !strncmp(found.text, "guard", 5);
-    if (!fb_problem_equal(&bench->problem, &bench->shared->problem)) {
-        bench->torn = true; /* its buffers are of another problem now */
-        snprintf(found.text, sizeof found.text,
-                 "the problem was changed, which this call may not do");
-    }
+    FB_TRY(check_problem(bench, &found));
     fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s",
                      found.text);
     return FB_OK;
