@@ -33,10 +33,27 @@ static enum fb_status host_copy(const struct fb_memory *memory, void *to, const 
     return FB_OK;
 }
 
+/* What many threads take at a time. */
+enum { PIECE = 1 << 16 };
+
+static size_t pieces_of(size_t bytes)
+{
+    return (bytes + PIECE - 1) / PIECE;
+}
+
+static size_t piece_length(size_t bytes, size_t piece)
+{
+    const size_t rest = bytes - piece * PIECE;
+    return rest < PIECE ? rest : PIECE;
+}
+
 static enum fb_status host_fill(const struct fb_memory *memory, void *to, int byte, size_t bytes)
 {
+    const size_t pieces = pieces_of(bytes);
     (void)memory;
-    memset(to, byte, bytes);
+#pragma omp parallel for schedule(static) if (pieces > 16)
+    for (size_t i = 0; i < pieces; i++)
+        memset((char *)to + i * PIECE, byte, piece_length(bytes, i));
     return FB_OK;
 }
 
@@ -46,64 +63,83 @@ static uint64_t host_available(const struct fb_memory *memory)
     return fb_memory_available();
 }
 
-/* Eight bytes a step, each step a bijection of the state: any single change is seen. */
-static uint64_t hash_piece(uint64_t hash, const unsigned char *piece, size_t length)
+/* A bijection of the state for each word, and of the word for each state: any single change is
+ * seen. */
+static uint64_t mix(uint64_t state, uint64_t word)
 {
+    state = (state ^ word) * 0x9E3779B97F4A7C15u;
+    return state ^ state >> 29;
+}
+
+/* Four states take every fourth word, so that none waits for the one before. */
+static uint64_t hash_piece(uint64_t seed, const unsigned char *piece, size_t length)
+{
+    enum { LANES = 4 };
+    uint64_t state[LANES] = {seed, seed + 1, seed + 2, seed + 3}, word[LANES];
     size_t i = 0;
-    for (; i + 8 <= length; i += 8) {
-        uint64_t word;
-        memcpy(&word, piece + i, 8);
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 29;
+    for (; i + sizeof word <= length; i += sizeof word) {
+        memcpy(word, piece + i, sizeof word);
+        for (int lane = 0; lane < LANES; lane++)
+            state[lane] = mix(state[lane], word[lane]);
     }
     for (; i < length; i++)
-        hash = (hash ^ piece[i]) * 0x9E3779B97F4A7C15u;
-    return hash;
+        state[0] = mix(state[0], piece[i]);
+    return mix(mix(mix(state[0], state[1]), state[2]), state[3]);
 }
 
 /* The hashes of pieces, hashed in their order. */
 static enum fb_status host_hash(const struct fb_memory *memory, const void *from, size_t bytes,
                                 uint64_t *out)
 {
-    enum { PIECE = 1 << 16, SLAB = 1 << 10 };
-    const unsigned char *data = from;
-    uint64_t piece[SLAB];
+    enum { SLAB = 1 << 10 };
+    const size_t pieces = pieces_of(bytes);
+    uint64_t hash[SLAB];
     (void)memory;
     *out = 0x243F6A8885A308D3u;
-    for (size_t done = 0; done < bytes; done += (size_t)PIECE * SLAB) {
-        const size_t rest = bytes - done, pieces = (rest + PIECE - 1) / PIECE;
-        const size_t count = pieces < SLAB ? pieces : SLAB;
+    for (size_t first = 0; first < pieces; first += SLAB) {
+        const size_t count = pieces - first < SLAB ? pieces - first : SLAB;
 #pragma omp parallel for schedule(static) if (count > 1)
-        for (size_t i = 0; i < count; i++) {
-            const size_t at = i * PIECE, length = rest - at < PIECE ? rest - at : PIECE;
-            piece[i] = hash_piece(i, data + done + at, length);
-        }
-        *out = hash_piece(*out, (const unsigned char *)piece, count * sizeof *piece);
+        for (size_t i = 0; i < count; i++)
+            hash[i] = hash_piece(first + i, (const unsigned char *)from + (first + i) * PIECE,
+                                 piece_length(bytes, first + i));
+        for (size_t i = 0; i < count; i++)
+            *out = mix(*out, hash[i]);
     }
     return FB_OK;
 }
 
-static bool is_ones(const unsigned char *element, size_t size)
+/* The first of `count` elements, `stride` apart, whose bits are all ones; count where none is. */
+static int64_t ones_of_16(const uint16_t *row, int64_t stride, int64_t count)
 {
-    bool ones = true;
-    for (size_t i = 0; i < size; i++)
-        ones &= element[i] == 0xff;
-    return ones;
+    int64_t c = 0;
+    while (c < count && row[c * stride] != UINT16_MAX)
+        c++;
+    return c;
+}
+
+static int64_t ones_of_32(const uint32_t *row, int64_t stride, int64_t count)
+{
+    int64_t c = 0;
+    while (c < count && row[c * stride] != UINT32_MAX)
+        c++;
+    return c;
 }
 
 static enum fb_status host_find_ones(const struct fb_memory *memory, const struct fb_tensor *t,
                                      int64_t *first)
 {
     const int64_t rows = t->shape[0] * t->shape[1] * t->shape[2], width = t->shape[3];
-    const int64_t size = (int64_t)fb_dtype_bytes(t->dtype);
     int64_t found = INT64_MAX;
     (void)memory;
 #pragma omp parallel for schedule(static) reduction(min : found) if (rows * width > 32768)
     for (int64_t r = 0; r < rows; r++) {
-        const unsigned char *row = (const unsigned char *)t->data + fb_tensor_row(t, r) * size;
-        for (int64_t c = 0; c < width && r * width + c < found; c++)
-            if (is_ones(row + c * t->stride[3] * size, (size_t)size))
-                found = r * width + c;
+        const int64_t at = fb_tensor_row(t, r);
+        const int64_t column =
+            fb_dtype_bytes(t->dtype) == 4
+                ? ones_of_32((const uint32_t *)t->data + at, t->stride[3], width)
+                : ones_of_16((const uint16_t *)t->data + at, t->stride[3], width);
+        if (column < width && r * width + column < found)
+            found = r * width + column;
     }
     *first = found == INT64_MAX ? -1 : found;
     return FB_OK;
