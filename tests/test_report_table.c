@@ -122,6 +122,27 @@ static void test_flags(void)
     fb_results_free(&results);
 }
 
+/* Threads of the host tell times of the CPU apart, and those of a device not. */
+static void test_threads(void)
+{
+    static const char *const backends[] = {"sm90", "torch", "cpu"};
+    struct fb_results results;
+    make_results(&results, "speed");
+    for (int i = 0; i < 3; i++) {
+        for (size_t n = 0; n < results.record_count; n++) {
+            struct fb_record *r = &results.records[n];
+            r->threads = i == 1 && n % 2 ? FB_MISSING_INT : n % 2 ? 16 : 2;
+            if (fb_text_set(&r->backend, "%s", backends[i]) != FB_OK)
+                tap_ok(false, "%s", fb_status_message());
+        }
+        char *text = print(&results, FB_TABLE_SPEED, FB_FORMAT_TEXT);
+        tap_ok(!strstr(text, "threads=") == (i < 2), "%s: groups by threads: %s", backends[i],
+               i < 2 ? "no" : "yes");
+        free(text);
+    }
+    fb_results_free(&results);
+}
+
 /* The lecture's table: P per head in bf16 against O: 16, 64 and 256 times. */
 static void test_memory(void)
 {
@@ -307,6 +328,7 @@ int main(void)
     make_results(&all, "all");
     test_speed(&all);
     test_flags();
+    test_threads();
     test_memory();
     test_error_and_determinism(&all);
     test_formats(&all);

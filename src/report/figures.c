@@ -61,7 +61,7 @@ void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *resul
         if (!first)
             first = r;
         data->distributions |= !fb_figure_same_distribution(first, r);
-        data->threads |= first->threads != r->threads;
+        data->threads |= fb_threads_of(r) && fb_threads_of(first) != fb_threads_of(r);
     }
 }
 
@@ -109,8 +109,8 @@ void fb_figure_panel(const struct fb_figure_data *data, const struct fb_record *
         at += snprintf(text + at, 160 - (size_t)at, ", %.*s", length < 40 ? (int)length : 40,
                        fb_text(r->recipe));
     }
-    if (data->threads)
-        snprintf(text + at, 160 - (size_t)at, ", %lld threads", (long long)r->threads);
+    if (data->threads && fb_threads_of(r))
+        snprintf(text + at, 160 - (size_t)at, ", %lld threads", (long long)fb_threads_of(r));
 }
 
 bool fb_panels_have(const struct fb_panels *panels, const char *name)

@@ -84,13 +84,19 @@ void fb_label_variant(const struct fb_record *record, char label[FB_LABEL])
 /* ---- Groups -----------------------------------------------------------------------------------
  */
 
+int64_t fb_threads_of(const struct fb_record *record)
+{
+    const bool named = record->threads != FB_MISSING_INT;
+    return named && !strcmp(fb_text(record->backend), "cpu") ? record->threads : 0;
+}
+
 /* Several recipes or numbers of threads in one file are told apart in the label. */
 static bool several(const struct fb_results *results, bool recipes)
 {
     for (size_t i = 1; i < results->record_count; i++) {
         const struct fb_record *a = &results->records[0], *b = &results->records[i];
         if (recipes ? strcmp(fb_text(a->recipe), fb_text(b->recipe)) != 0
-                    : a->threads != b->threads && b->threads != FB_MISSING_INT)
+                    : fb_threads_of(b) && fb_threads_of(a) != fb_threads_of(b))
             return true;
     }
     return false;
@@ -136,8 +142,8 @@ enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_re
         fb_label_problem(record, label);
         if (recipes)
             add(label, "%s", fb_text(record->recipe));
-        if (threads && record->threads != FB_MISSING_INT)
-            add(label, "threads=%lld", (long long)record->threads);
+        if (threads && fb_threads_of(record))
+            add(label, "threads=%lld", (long long)fb_threads_of(record));
         enum fb_status status = add_member(grouping, label, record);
         if (status != FB_OK) {
             fb_grouping_free(grouping);

@@ -24,6 +24,10 @@ struct fb_grouping {
 enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_results *results);
 void fb_grouping_free(struct fb_grouping *grouping);
 
+/* Threads that made a record's time: those of a variant on the CPU. 0 for one on a device, whatever
+ * number the host had, and where none is recorded. */
+int64_t fb_threads_of(const struct fb_record *record);
+
 /* The problem for people: n for nq = nk, hk and dv only where they differ from h and d. */
 void fb_label_problem(const struct fb_record *record, char label[FB_LABEL]);
 

@@ -140,6 +140,7 @@ static enum fb_status judge(struct fb_bench *bench, struct fb_findings *findings
     FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
                             bench->record.bn, &outputs, &judgement));
     FB_TRY(store_judgement(bench, &judgement, findings));
+    FB_TRY(fb_check_hash(bench, &findings->judged));
     FB_TRY(fb_text_set(&bench->record.remark, "%s", judgement.remark));
     return fb_text_set(&bench->record.checked, "%s", fb_judge_coverage(bench->shared->judge));
 }

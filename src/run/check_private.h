@@ -14,6 +14,7 @@ struct fb_findings {
     char reason[320]; /* the first thing that is wrong, "" so far */
     enum fb_verdict declared, standard;
     bool bands_hold;
+    uint64_t judged; /* hash of the gradients that the first judgement was of */
 };
 
 /* Keeps the first text that is not empty; format holds one %s. */
@@ -23,6 +24,9 @@ void fb_findings_note(struct fb_findings *findings, const char *format, const ch
  * its own leavings too. Guards, inputs and unwritten elements are looked at afterwards. */
 enum fb_status fb_check_call(struct fb_bench *bench, enum fb_pass pass,
                              struct fb_findings *findings);
+
+/* A hash of all gradients as they lie in the buffers. */
+enum fb_status fb_check_hash(const struct fb_bench *bench, uint64_t *hash);
 
 /* Runs the backward det_runs times (once without the test, for the hashes), on the variant's own
  * forward: at rest, under a second load, and with fewer threads. Fills the columns. *held: dq, dk
