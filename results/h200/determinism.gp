@@ -4,33 +4,42 @@ NAME = 'determinism'
 TITLE = 'Determinism and speed of the backward pass, bf16'
 SUBTITLE = 'NVIDIA H200'
 YLABEL = 'TFLOP/s'
-NP = 4
+NP = 6
 NS = 3
 NCOL = 2
-array PANEL[4]
-PANEL[1] = 'full, head size 64, n=1k'
-PANEL[2] = 'causal, head size 64, n=512'
-PANEL[3] = 'full, head size 128, n=1k'
-PANEL[4] = 'causal, head size 128, n=1k'
+array PANEL[6]
+PANEL[1] = 'full, head size 64, n=16k'
+PANEL[2] = 'causal, head size 64, n=16k'
+PANEL[3] = 'full, head size 128, n=16k'
+PANEL[4] = 'causal, head size 128, n=16k'
+PANEL[5] = 'full, head size 256, n=16k'
+PANEL[6] = 'causal, head size 256, n=16k'
 array SERIES[3]
 SERIES[1] = 'the same bits in every run'
 SERIES[2] = 'bits differ from run to run'
 SERIES[3] = 'no run differed, but none is ruled out'
-array GROUPS[4]
-GROUPS[1] = 5
-GROUPS[2] = 5
-GROUPS[3] = 5
-GROUPS[4] = 5
-TOP = 506.57756648298886
-LOW = 165.68702300706582
-XTOP = 34
-XLOW = 10
+array GROUPS[6]
+GROUPS[1] = 10
+GROUPS[2] = 10
+GROUPS[3] = 10
+GROUPS[4] = 10
+GROUPS[5] = 7
+GROUPS[6] = 7
+TOP = 670.2132649631686
+LOW = 67.30485781232106
+XTOP = 323
+XLOW = 100
 $TICKS << EOD
 1 "sm90-atomic"
 2 "sm90-ordered"
 3 "sm90-split"
 4 "cudnn"
 5 "cudnn-deterministic"
+6 "sm80-atomic"
+7 "sm80-ordered"
+8 "sm80-partials"
+9 "sm80-split"
+10 "cublas-naive"
 
 
 1 "sm90-atomic"
@@ -38,6 +47,11 @@ $TICKS << EOD
 3 "sm90-split"
 4 "cudnn"
 5 "cudnn-deterministic"
+6 "sm80-atomic"
+7 "sm80-ordered"
+8 "sm80-partials"
+9 "sm80-split"
+10 "cublas-naive"
 
 
 1 "sm90-atomic"
@@ -45,6 +59,11 @@ $TICKS << EOD
 3 "sm90-split"
 4 "cudnn"
 5 "cudnn-deterministic"
+6 "sm80-atomic"
+7 "sm80-ordered"
+8 "sm80-partials"
+9 "sm80-split"
+10 "cublas-naive"
 
 
 1 "sm90-atomic"
@@ -52,19 +71,47 @@ $TICKS << EOD
 3 "sm90-split"
 4 "cudnn"
 5 "cudnn-deterministic"
+6 "sm80-atomic"
+7 "sm80-ordered"
+8 "sm80-partials"
+9 "sm80-split"
+10 "cublas-naive"
+
+
+1 "cudnn"
+2 "cudnn-deterministic"
+3 "sm80-atomic"
+4 "sm80-ordered"
+5 "sm80-partials"
+6 "sm80-split"
+7 "cublas-naive"
+
+
+1 "cudnn"
+2 "cudnn-deterministic"
+3 "sm80-atomic"
+4 "sm80-ordered"
+5 "sm80-partials"
+6 "sm80-split"
+7 "cublas-naive"
 
 
 EOD
 $DATA << EOD
 # panel 1, series 1
-2 419.5779081328385 415.2133825674449 420.61336411627025 "sm90-ordered" "4 of 4 equal, D1"
-3 337.43712855077155 334.97904701614374 338.2929650480101 "sm90-split" "4 of 4 equal, D1"
-5 254.4050159566379 251.35582334226135 255.57370485067295 "cudnn-deterministic" "4 of 4 equal, D1"
+2 567.6733952148556 566.9624307018751 569.3279273654258 "sm90-ordered" "4 of 4 equal, D1+D2"
+3 422.9869566620714 NaN NaN "sm90-split" "4 of 4 equal, D1+D2"
+5 288.7712736243375 NaN NaN "cudnn-deterministic" "4 of 4 equal, D1+D2"
+7 269.9586058563715 NaN NaN "sm80-ordered" "4 of 4 equal, D1+D2"
+8 279.6220980154664 NaN NaN "sm80-partials" "4 of 4 equal, D1+D2"
+9 219.93301536577002 NaN NaN "sm80-split" "4 of 4 equal, D1+D2"
+10 125.85131764568779 NaN NaN "cublas-naive" "4 of 4 equal, D1+D2"
 
 
 # panel 1, series 2
-1 414.7482819535114 412.1058507883829 416.55035988963556 "sm90-atomic" "1 of 4 equal"
-4 357.6278448725167 352.35843001341226 358.90691879778825 "cudnn" "1 of 4 equal"
+1 586.3086563341064 585.1972201223521 587.2676516286947 "sm90-atomic" "1 of 4 equal"
+4 484.1254430519057 NaN NaN "cudnn" "1 of 4 equal"
+6 283.9694710327594 NaN NaN "sm80-atomic" "1 of 4 equal"
 
 
 # panel 1, series 3
@@ -72,28 +119,39 @@ NaN NaN NaN NaN "" "absent"
 
 
 # panel 2, series 1
-2 195.52176174671388 194.405310043335 196.34963859758318 "sm90-ordered" "4 of 4 equal, D1"
-3 177.61325450177165 176.81923746235574 178.3670955657354 "sm90-split" "4 of 4 equal, D1"
-5 172.90330949559447 171.34467389064108 175.00146106880922 "cudnn-deterministic" "4 of 4 equal, D1"
+2 544.4062890517587 542.8856167026433 545.6061188908363 "sm90-ordered" "4 of 4 equal, D1+D2"
+3 416.4929605514538 413.7049441824583 417.7060326345643 "sm90-split" "4 of 4 equal, D1+D2"
+5 355.3373802275835 354.134735963826 356.4624164930741 "cudnn-deterministic" "4 of 4 equal, D1+D2"
+7 265.10571109579024 264.7462090856361 265.53018792093616 "sm80-ordered" "4 of 4 equal, D1+D2"
+8 271.25124336541944 270.71314688830415 271.8250080937527 "sm80-partials" "4 of 4 equal, D1+D2"
+9 217.80419060313648 NaN NaN "sm80-split" "4 of 4 equal, D1+D2"
+10 67.30485781232106 NaN NaN "cublas-naive" "4 of 4 equal, D1+D2"
 
 
 # panel 2, series 2
-4 165.68702300706582 163.63068047863143 166.96239935203047 "cudnn" "1 of 4 equal"
+1 580.456010740387 579.0279680771167 582.1789933549453 "sm90-atomic" "1 of 4 equal"
+4 452.8981515815722 449.87059139360076 454.61784718085846 "cudnn" "1 of 4 equal"
+6 285.1604646963723 284.531418943516 285.7590073834464 "sm80-atomic" "1 of 4 equal"
 
 
 # panel 2, series 3
-1 192.65076778917665 191.93587897839706 193.60765300545827 "sm90-atomic" "4 of 4 equal, D1"
+NaN NaN NaN NaN "" "absent"
 
 
 # panel 3, series 1
-2 505.33783744635923 503.4659438244178 506.57756648298886 "sm90-ordered" "4 of 4 equal, D1"
-3 432.86442799579544 431.0139036707864 434.22105179447834 "sm90-split" "4 of 4 equal, D1"
-5 407.82490810645817 402.51231729893226 410.12255090075774 "cudnn-deterministic" "4 of 4 equal, D1"
+2 651.2891910758647 649.9426876169805 651.5027992267593 "sm90-ordered" "4 of 4 equal, D1+D2"
+3 546.7160634820146 544.6405631158316 547.3945921171365 "sm90-split" "4 of 4 equal, D1+D2"
+5 529.023189957606 NaN NaN "cudnn-deterministic" "4 of 4 equal, D1+D2"
+7 309.6710555406252 NaN NaN "sm80-ordered" "4 of 4 equal, D1+D2"
+8 319.6207273063805 NaN NaN "sm80-partials" "4 of 4 equal, D1+D2"
+9 253.72421302217305 NaN NaN "sm80-split" "4 of 4 equal, D1+D2"
+10 243.85106699124128 NaN NaN "cublas-naive" "4 of 4 equal, D1+D2"
 
 
 # panel 3, series 2
-1 493.68576787166603 489.64469191855727 495.56552759651765 "sm90-atomic" "1 of 4 equal"
-4 434.8189065671391 428.8791485097377 436.5691524933647 "cudnn" "1 of 4 equal"
+1 664.7437014312549 662.9058646421078 665.146459072331 "sm90-atomic" "1 of 4 equal"
+4 604.875981020001 602.6395971975649 605.2979327047924 "cudnn" "1 of 4 equal"
+6 328.5934855417137 NaN NaN "sm80-atomic" "1 of 4 equal"
 
 
 # panel 3, series 3
@@ -101,17 +159,56 @@ NaN NaN NaN NaN "" "absent"
 
 
 # panel 4, series 1
-2 341.0517214465701 340.5762137276707 342.57359583060816 "sm90-ordered" "4 of 4 equal, D1"
-3 321.8417147383868 320.5458934851667 322.3339675418251 "sm90-split" "4 of 4 equal, D1"
-5 310.34604542969936 305.18211920804254 314.67105369727926 "cudnn-deterministic" "4 of 4 equal, D1"
+2 657.5773251088771 655.419971037978 658.8684624993341 "sm90-ordered" "4 of 4 equal, D1+D2"
+3 539.8119116077864 537.6429535780156 540.0970164188892 "sm90-split" "4 of 4 equal, D1+D2"
+5 498.9767759299457 497.66294167186265 500.48115692570303 "cudnn-deterministic" "4 of 4 equal, D1+D2"
+7 296.33359341763264 296.12263923384614 296.7466438441301 "sm80-ordered" "4 of 4 equal, D1+D2"
+8 306.33712990827 305.3625304745014 306.8492300321512 "sm80-partials" "4 of 4 equal, D1+D2"
+9 254.15558852423314 NaN NaN "sm80-split" "4 of 4 equal, D1+D2"
+10 130.1188381977234 NaN NaN "cublas-naive" "4 of 4 equal, D1+D2"
 
 
 # panel 4, series 2
-1 349.70728657434626 347.4463006809517 350.61995036521904 "sm90-atomic" "1 of 4 equal"
-4 298.90161135893675 295.3370006114529 300.7584651465722 "cudnn" "3 of 4 equal"
+1 668.2192141623046 667.3030726432662 670.2132649631686 "sm90-atomic" "1 of 4 equal"
+4 586.3594108226358 585.1332643302708 588.5327256878247 "cudnn" "1 of 4 equal"
+6 331.02166043903964 330.3184112446293 331.4783086169974 "sm80-atomic" "1 of 4 equal"
 
 
 # panel 4, series 3
+NaN NaN NaN NaN "" "absent"
+
+
+# panel 5, series 1
+2 285.0881629287275 NaN NaN "cudnn-deterministic" "4 of 4 equal, D1+D2"
+4 242.98779772707414 NaN NaN "sm80-ordered" "4 of 4 equal, D1+D2"
+5 247.2564046785999 NaN NaN "sm80-partials" "4 of 4 equal, D1+D2"
+6 225.94418461732462 NaN NaN "sm80-split" "4 of 4 equal, D1+D2"
+7 432.001259223966 NaN NaN "cublas-naive" "4 of 4 equal, D1+D2"
+
+
+# panel 5, series 2
+1 374.5841011742393 NaN NaN "cudnn" "1 of 4 equal"
+3 266.81082944495375 NaN NaN "sm80-atomic" "1 of 4 equal"
+
+
+# panel 5, series 3
+NaN NaN NaN NaN "" "absent"
+
+
+# panel 6, series 1
+2 313.26087836660673 311.8801907862814 314.0901089606221 "cudnn-deterministic" "4 of 4 equal, D1+D2"
+4 241.07410527026096 NaN NaN "sm80-ordered" "4 of 4 equal, D1+D2"
+5 235.63521885434793 NaN NaN "sm80-partials" "4 of 4 equal, D1+D2"
+6 227.09380851469214 NaN NaN "sm80-split" "4 of 4 equal, D1+D2"
+7 234.7113435938995 NaN NaN "cublas-naive" "4 of 4 equal, D1+D2"
+
+
+# panel 6, series 2
+1 413.7926174322564 409.1766489264537 414.30751311582674 "cudnn" "1 of 4 equal"
+3 270.35956043189003 268.29672620561826 270.5460331690894 "sm80-atomic" "1 of 4 equal"
+
+
+# panel 6, series 3
 NaN NaN NaN NaN "" "absent"
 
 
@@ -121,11 +218,14 @@ CEILING[1] = NaN
 CEILING[2] = NaN
 CEILING[3] = NaN
 CEILING[4] = NaN
+CEILING[5] = NaN
+CEILING[6] = NaN
 
 # SPDX-License-Identifier: BSD-3-Clause
 # determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
 # the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
-# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs and name the
+# levels that held, which the lines at the foot explain.
 
 NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
@@ -133,13 +233,13 @@ NAME_MOST = 0
 do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
 longer(a, b) = (a > b) ? a : b
 stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
-LEFT = 24 + 7.6 * NAME_MOST
-PANEL_WIDTH = 430
+LEFT = 24 + 8.2 * NAME_MOST # wide() of style.gp, which is read later
+PANEL_WIDTH = 460
 PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
-WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 120 + NROW * ROW
+WIDTH = (WIDTH < 760) ? 760 : WIDTH
+HEIGHT = 146 + NROW * ROW
 # SPDX-License-Identifier: BSD-3-Clause
 # style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
 # (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
@@ -234,12 +334,15 @@ set errorbars small
 unset key
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
-XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
+# The axis goes on until the longest words have room between the end of their whisker and the panel's.
+room(dummy) = PANEL_WIDTH - 16 - wide(caption(0), 8.5)
+XMOST = TOP * 1.1
+stats $DATA using (XMOST = longer(high(0) * PANEL_WIDTH / room(0), XMOST), 0) nooutput
 array SHADE[3]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
@@ -247,11 +350,13 @@ SHADE[3] = COLOR[2]
 
 ANY_CUT = 0
 stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
-NOTE = "D1: the same bits in every run with the same inputs on this machine" . \
-    (ANY_CUT ? "      " . NOTE_CUT : "")
+LEVELS = "the same bits in every run   D1: at rest   D2: under a second load   D4: with other " . \
+    "thread counts"
+NOTE = "D3, in another batch, stands in the table" . (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
 eval TITLES
+set label 14 LEVELS at screen 0.5, screen from_top(HEIGHT - 25) center font fs(8) textcolor rgb '#606060'
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)

@@ -1,62 +1,110 @@
 # memory: drawn by `gnuplot memory.gp`; FORMAT and OUTPUT may be set before with -e.
 # The data come first, then the style and the script that the program ships.
 NAME = 'memory'
-TITLE = 'Memory beyond inputs and outputs, per head, bf16, head size 128, full'
+TITLE = 'Memory beyond inputs and outputs, per head, bf16, head size 64, full'
 SUBTITLE = ''
 YLABEL = 'saved + workspace'
 NP = 1
-NS = 6
+NS = 8
 NCOL = 1
 array PANEL[1]
 PANEL[1] = ''
-array SERIES[6]
+array SERIES[8]
 SERIES[1] = 'sm90-atomic'
-SERIES[2] = 'sm90-ordered'
-SERIES[3] = 'sm90-split'
-SERIES[4] = 'cudnn'
-SERIES[5] = 'cudnn-deterministic'
-SERIES[6] = 'o + lse + delta'
+SERIES[2] = 'sm90-split'
+SERIES[3] = 'cudnn'
+SERIES[4] = 'cudnn-deterministic'
+SERIES[5] = 'sm80-partials'
+SERIES[6] = 'cublas-naive'
+SERIES[7] = 'torch-flash-deterministic'
+SERIES[8] = 'o + lse + delta'
 array GROUPS[1]
-GROUPS[1] = 2
-TOP = 2101249
-LOW = 4480
-XTOP = 1024
+GROUPS[1] = 6
+TOP = 587268096
+LOW = 4096
+XTOP = 16384
 XLOW = 512
 $TICKS << EOD
 512 "512"
 1024 "1k"
+2048 "2k"
+4096 "4k"
+8192 "8k"
+16384 "16k"
 
 
 EOD
 $DATA << EOD
 # panel 1, series 1
-512 266240 NaN NaN "512" "ok"
-1024 540800 NaN NaN "1k" "ok"
+512 16896 NaN NaN "512" "ok"
+1024 270336 NaN NaN "1k" "ok"
+2048 540672 NaN NaN "2k" "ok"
+4096 1081344 NaN NaN "4k" "ok"
+8192 2162688 NaN NaN "8k" "ok"
+16384 4325376 NaN NaN "16k" "ok"
 
 
 # panel 1, series 2
-512 266304 NaN NaN "512" "ok"
-1024 540904 NaN NaN "1k" "ok"
+512 4096 NaN NaN "512" "ok"
+1024 8192 NaN NaN "1k" "ok"
+2048 16384 NaN NaN "2k" "ok"
+4096 32768 NaN NaN "4k" "ok"
+8192 65536 NaN NaN "8k" "ok"
+16384 131072 NaN NaN "16k" "ok"
 
 
 # panel 1, series 3
-512 4480 NaN NaN "512" "ok"
-1024 8320 NaN NaN "1k" "ok"
+512 133120.25 NaN NaN "512" "ok"
+1024 266240.5 NaN NaN "1k" "ok"
+2048 532481 NaN NaN "2k" "ok"
+4096 1064962 NaN NaN "4k" "ok"
+8192 2129924 NaN NaN "8k" "ok"
+16384 4259848 NaN NaN "16k" "ok"
 
 
 # panel 1, series 4
-512 264192.5 NaN NaN "512" "ok"
-1024 528385 NaN NaN "1k" "ok"
+512 526336.25 NaN NaN "512" "ok"
+1024 2101248.5 NaN NaN "1k" "ok"
+2048 8396801 NaN NaN "2k" "ok"
+4096 33570818 NaN NaN "4k" "ok"
+8192 134250500 NaN NaN "8k" "ok"
+16384 536936456 NaN NaN "16k" "ok"
 
 
 # panel 1, series 5
-512 526336.5 NaN NaN "512" "ok"
-1024 2101249 NaN NaN "1k" "ok"
+512 135168 NaN NaN "512" "ok"
+1024 270336 NaN NaN "1k" "ok"
+2048 540672 NaN NaN "2k" "ok"
+4096 1081344 NaN NaN "4k" "ok"
+8192 4259840 NaN NaN "8k" "ok"
+16384 16908288 NaN NaN "16k" "ok"
 
 
 # panel 1, series 6
-512 135168 NaN NaN "512" "ok"
-1024 270336 NaN NaN "1k" "ok"
+512 2099200 NaN NaN "512" "ok"
+1024 6291456 NaN NaN "1k" "ok"
+2048 16752640 NaN NaN "2k" "ok"
+4096 50085888 NaN NaN "4k" "ok"
+8192 165707776 NaN NaN "8k" "ok"
+16384 587268096 NaN NaN "16k" "ok"
+
+
+# panel 1, series 7
+512 264193 NaN NaN "512" "ok"
+1024 528386 NaN NaN "1k" "ok"
+2048 1056772 NaN NaN "2k" "ok"
+4096 3162120 NaN NaN "4k" "ok"
+8192 8421392 NaN NaN "8k" "ok"
+16384 25231392 NaN NaN "16k" "ok"
+
+
+# panel 1, series 8
+512 69632 NaN NaN "512" "ok"
+1024 139264 NaN NaN "1k" "ok"
+2048 278528 NaN NaN "2k" "ok"
+4096 557056 NaN NaN "4k" "ok"
+8192 1114112 NaN NaN "8k" "ok"
+16384 2228224 NaN NaN "16k" "ok"
 
 
 EOD
