@@ -2,7 +2,9 @@
  *
  * reference.h: attention forward and backward in double precision, exact and obvious, with every
  * term of a problem. It is the judge's yardstick and shares no code with what it judges: neither
- * masks nor conversions. It needs flashback.h and libm alone.
+ * masks nor conversions. It needs flashback.h and libm alone; its form for a device (device.h)
+ * needs CUDA and calls cuBLAS by the same door as the variants that are made of it, and is believed
+ * only where it agrees with this one.
  *
  * Every row of every output is one loop in one fixed order in one thread, so that the bits do not
  * depend on the number of threads, and a chosen set of rows costs no more than those rows (rows of

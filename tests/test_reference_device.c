@@ -94,6 +94,8 @@ static void test_device(void)
         "b=2,h=2,n=70,d=16,sink,dlse,causal,dtype=fp32",
         "h=4,hk=2,qlens=3+0+40,klens=17+5+40,d=24,causal,dtype=fp32",
         "b=1,h=1,nq=256,nk=3,d=32,causal,scale=-0.3,dtype=fp32",
+        "b=66000,h=1,n=2,d=8,dtype=fp32",                      /* two chunks of sequences */
+        "b=1,h=2,hk=1,nq=40000,nk=1024,d=8,causal,dtype=fp32", /* two blocks of queries */
     };
     struct fb_problem any;
     if (fb_problem_parse(&any, problems[0]) != FB_OK || !fb_ref_device_offers(&any)) {

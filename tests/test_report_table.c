@@ -140,6 +140,17 @@ static void test_threads(void)
                i < 2 ? "no" : "yes");
         free(text);
     }
+    for (int device = 0; device < 2; device++) { /* the first record, or the second, is of one */
+        for (size_t n = 0; n < results.record_count; n++) {
+            results.records[n].threads = n == (size_t)device ? 16 : 2;
+            if (fb_text_set(&results.records[n].backend, "%s",
+                            n == (size_t)device ? "sm90" : "cpu") != FB_OK)
+                tap_ok(false, "%s", fb_status_message());
+        }
+        char *text = print(&results, FB_TABLE_SPEED, FB_FORMAT_TEXT);
+        tap_ok(!strstr(text, "threads="), "record %d of a device, the others of 2 threads", device);
+        free(text);
+    }
     fb_results_free(&results);
 }
 

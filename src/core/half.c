@@ -115,20 +115,20 @@ double fb_element_read(const void *data, enum fb_dtype dtype, int64_t index)
 void fb_elements_read(double *to, const void *data, enum fb_dtype dtype, int64_t index,
                       int64_t stride, int64_t count)
 {
-    const uint16_t *half = (const uint16_t *)data + index;
-    const float *single = (const float *)data + index;
+    const uint16_t *half = data;
+    const float *single = data;
     switch (dtype) { /* outside the loops, so that the compiler can make vectors of them */
     case FB_BF16:
         for (int64_t n = 0; n < count; n++)
-            to[n] = (double)float_of((uint32_t)half[n * stride] << 16);
+            to[n] = (double)float_of((uint32_t)half[index + n * stride] << 16);
         break;
     case FB_FP16:
         for (int64_t n = 0; n < count; n++)
-            to[n] = (double)fb_fp16_to_float(half[n * stride]);
+            to[n] = (double)fb_fp16_to_float(half[index + n * stride]);
         break;
     default:
         for (int64_t n = 0; n < count; n++)
-            to[n] = (double)single[n * stride];
+            to[n] = (double)single[index + n * stride];
     }
 }
 

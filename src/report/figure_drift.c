@@ -30,8 +30,7 @@ static bool in_slice(const struct fb_record *r, const struct slice *slice)
 {
     const struct fb_record *like = slice->like;
     return r->h * like->hk == like->h * r->hk && r->d == like->d && r->dv == like->dv &&
-           fb_threads_of(r) == fb_threads_of(like) &&
-           !strcmp(fb_text(r->mask), fb_text(like->mask)) &&
+           !fb_threads_differ(r, like) && !strcmp(fb_text(r->mask), fb_text(like->mask)) &&
            !strcmp(fb_text(r->round_step), fb_text(like->round_step)) &&
            fb_figure_same_distribution(r, like) &&
            (slice->by_accumulator ? !strcmp(fb_text(r->variant), fb_text(like->variant))

@@ -21,7 +21,7 @@ static bool usable(const struct fb_record *r, const char *dtype)
 /* Equal but for variant, length, batch and heads. */
 static bool same_shape(const struct fb_record *a, const struct fb_record *b)
 {
-    return a->d == b->d && a->dv == b->dv && fb_threads_of(a) == fb_threads_of(b) &&
+    return a->d == b->d && a->dv == b->dv && !fb_threads_differ(a, b) &&
            a->h * b->hk == b->h * a->hk && !strcmp(fb_text(a->mask), fb_text(b->mask));
 }
 

@@ -44,7 +44,7 @@ bool fb_figure_same_distribution(const struct fb_record *a, const struct fb_reco
 void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results,
                      const char *dtype)
 {
-    const struct fb_record *first = NULL;
+    const struct fb_record *first = NULL, *on_cpu = NULL;
     memset(data, 0, sizeof *data);
     fb_chart_init(&data->chart);
     data->results = results;
@@ -61,7 +61,9 @@ void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *resul
         if (!first)
             first = r;
         data->distributions |= !fb_figure_same_distribution(first, r);
-        data->threads |= fb_threads_of(r) && fb_threads_of(first) != fb_threads_of(r);
+        if (!on_cpu && fb_threads_of(r))
+            on_cpu = r;
+        data->threads |= on_cpu && fb_threads_differ(on_cpu, r);
     }
 }
 

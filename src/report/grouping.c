@@ -90,14 +90,28 @@ int64_t fb_threads_of(const struct fb_record *record)
     return named && !strcmp(fb_text(record->backend), "cpu") ? record->threads : 0;
 }
 
-/* Several recipes or numbers of threads in one file are told apart in the label. */
-static bool several(const struct fb_results *results, bool recipes)
+bool fb_threads_differ(const struct fb_record *a, const struct fb_record *b)
 {
-    for (size_t i = 1; i < results->record_count; i++) {
-        const struct fb_record *a = &results->records[0], *b = &results->records[i];
-        if (recipes ? strcmp(fb_text(a->recipe), fb_text(b->recipe)) != 0
-                    : fb_threads_of(b) && fb_threads_of(a) != fb_threads_of(b))
+    return fb_threads_of(a) && fb_threads_of(b) && fb_threads_of(a) != fb_threads_of(b);
+}
+
+/* Several recipes or numbers of threads in one file are told apart in the label. */
+static bool several_recipes(const struct fb_results *results)
+{
+    for (size_t i = 1; i < results->record_count; i++)
+        if (strcmp(fb_text(results->records[0].recipe), fb_text(results->records[i].recipe)) != 0)
             return true;
+    return false;
+}
+
+static bool several_threads(const struct fb_results *results)
+{
+    const struct fb_record *first = NULL; /* on the CPU */
+    for (size_t i = 0; i < results->record_count; i++) {
+        const struct fb_record *r = &results->records[i];
+        if (first && fb_threads_differ(first, r))
+            return true;
+        first = first || !fb_threads_of(r) ? first : r;
     }
     return false;
 }
@@ -133,7 +147,7 @@ static enum fb_status add_member(struct fb_grouping *grouping, const char *label
 
 enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_results *results)
 {
-    bool recipes = several(results, true), threads = several(results, false);
+    const bool recipes = several_recipes(results), threads = several_threads(results);
     grouping->groups = NULL;
     grouping->count = 0;
     for (size_t i = 0; i < results->record_count; i++) {

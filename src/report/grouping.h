@@ -28,6 +28,9 @@ void fb_grouping_free(struct fb_grouping *grouping);
  * number the host had, and where none is recorded. */
 int64_t fb_threads_of(const struct fb_record *record);
 
+/* Do their threads tell two records apart? Not where either has none. */
+bool fb_threads_differ(const struct fb_record *a, const struct fb_record *b);
+
 /* The problem for people: n for nq = nk, hk and dv only where they differ from h and d. */
 void fb_label_problem(const struct fb_record *record, char label[FB_LABEL]);
 

@@ -16,7 +16,8 @@ static void mark(const struct fb_bench *bench, enum fb_stage stage)
 
 /* The index stays: when the harness dies on what a call left behind (a torn heap, say), that call
  * is the suspect. Another rounding mode, flushed subnormals or traps that it left behind are taken
- * away: judge and neighbours compute in the same thread. */
+ * away from the calling thread, in which judge and neighbours compute; an OpenMP team that both
+ * sides share keeps its own. */
 static void unmark(const struct fb_bench *bench)
 {
     fesetenv(FE_DFL_ENV);

@@ -182,6 +182,8 @@ static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findin
                          judgement.reason);
         findings->declared = FB_VERDICT_FAIL;
     }
+    if (judgement.verdict_standard == FB_VERDICT_FAIL)
+        findings->standard = FB_VERDICT_FAIL;
     return FB_OK;
 }
 

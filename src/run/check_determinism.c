@@ -172,11 +172,14 @@ static enum fb_status judge_run(struct fb_bench *bench, struct fb_findings *find
         fb_findings_note(findings, "a later run: %s", judgement.reason);
         findings->declared = FB_VERDICT_FAIL;
     }
+    if (judgement.verdict_standard == FB_VERDICT_FAIL)
+        findings->standard = FB_VERDICT_FAIL;
     return FB_OK;
 }
 
-/* Judged are the first run and each that strays further than any before: an error that comes now
- * and then is among them, and where all runs differ a little they are few. */
+/* Judged are the first run and each that strays further than any before, by norm or in units in the
+ * last place: a gross error that comes now and then is among them, and where all runs differ a
+ * little they are few. */
 static enum fb_status run_all(struct fb_bench *bench, struct fb_findings *findings,
                               struct runs *runs, int count)
 {

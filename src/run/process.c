@@ -15,7 +15,7 @@
 #include "core/status.h"
 #include "measure/blas.h"
 
-/* Of a record with a million samples it is half. */
+/* Twice a record with a million samples. */
 #define LONGEST_LINE ((size_t)1 << 26)
 
 struct channels {

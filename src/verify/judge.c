@@ -103,7 +103,9 @@ static void describe(struct fb_judge *judge)
                  (long long)judge->sample.q_count, (long long)q_rows,
                  (long long)judge->sample.k_count, (long long)k_rows,
                  judge->args.problem->sink ? "; no dsink" : "",
-                 judge->whole.o ? "; all rows for gross errors" : "");
+                 judge->whole.dq  ? "; all rows for gross errors"
+                 : judge->whole.o ? "; all rows of o for gross errors"
+                                  : "");
 }
 
 enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs,
