@@ -21,29 +21,15 @@ void fb_ref_axpy_size(int64_t n, double a, const double *restrict x, double *res
         y[c] += a * fabs(x[c]);
 }
 
-/* Quarters are summed apart, so that no addition waits for the one before. */
-static double dot(int64_t n, const double *a, const double *b)
-{
-    const int64_t m = n / 4;
-    const double *a1 = a + m, *a2 = a1 + m, *a3 = a2 + m, *b1 = b + m, *b2 = b1 + m, *b3 = b2 + m;
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-    for (int64_t c = 0; c < m; c++) {
-        s0 += a[c] * b[c];
-        s1 += a1[c] * b1[c];
-        s2 += a2[c] * b2[c];
-        s3 += a3[c] * b3[c];
-    }
-    for (int64_t c = 4 * m; c < n; c++)
-        s0 += a[c] * b[c];
-    return (s0 + s1) + (s2 + s3);
-}
-
 double fb_ref_dot(int64_t n, const double *a, const double *b, double *size)
 {
     double sum = 0, sizes = 0;
-    if (!size)
-        return dot(n, a, b);
+    if (!size) {
+#pragma omp simd reduction(+ : sum)
+        for (int64_t c = 0; c < n; c++)
+            sum += a[c] * b[c];
+        return sum;
+    }
 #pragma omp simd reduction(+ : sum, sizes)
     for (int64_t c = 0; c < n; c++) {
         double product = a[c] * b[c];
