@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/mix.h"
 #include "core/problem.h"
 #include "measure/buffers.h"
 #include "measure/memory.h"
@@ -63,14 +64,6 @@ static uint64_t host_available(const struct fb_memory *memory)
     return fb_memory_available();
 }
 
-/* A bijection of the state for each word, and of the word for each state: any single change is
- * seen. */
-static uint64_t mix(uint64_t state, uint64_t word)
-{
-    state = (state ^ word) * 0x9E3779B97F4A7C15u;
-    return state ^ state >> 29;
-}
-
 /* Four states take every fourth word, so that none waits for the one before. */
 static uint64_t hash_piece(uint64_t seed, const unsigned char *piece, size_t length)
 {
@@ -80,11 +73,11 @@ static uint64_t hash_piece(uint64_t seed, const unsigned char *piece, size_t len
     for (; i + sizeof word <= length; i += sizeof word) {
         memcpy(word, piece + i, sizeof word);
         for (int lane = 0; lane < LANES; lane++)
-            state[lane] = mix(state[lane], word[lane]);
+            state[lane] = fb_mix(state[lane], word[lane]);
     }
     for (; i < length; i++)
-        state[0] = mix(state[0], piece[i]);
-    return mix(mix(mix(state[0], state[1]), state[2]), state[3]);
+        state[0] = fb_mix(state[0], piece[i]);
+    return fb_mix(fb_mix(fb_mix(state[0], state[1]), state[2]), state[3]);
 }
 
 /* The hashes of pieces, hashed in their order. */
@@ -103,7 +96,7 @@ static enum fb_status host_hash(const struct fb_memory *memory, const void *from
             hash[i] = hash_piece(first + i, (const unsigned char *)from + (first + i) * PIECE,
                                  piece_length(bytes, first + i));
         for (size_t i = 0; i < count; i++)
-            *out = mix(*out, hash[i]);
+            *out = fb_mix(*out, hash[i]);
     }
     return FB_OK;
 }

@@ -7,14 +7,8 @@
 
 #include <string.h>
 
+#include "core/mix.h"
 #include "core/problem.h"
-
-/* FNV-1a over whole words would barely mix short patterns; a multiply and a shift a word does. */
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 29;
-}
 
 static uint64_t bits_at(const struct fb_tensor *tensor, int64_t index)
 {
@@ -33,7 +27,7 @@ static uint64_t hash_row(const struct fb_tensor *t, int64_t row)
     int64_t at = fb_tensor_row(t, row);
     uint64_t hash = 0x726F77u;
     for (int64_t d = 0; d < t->shape[3]; d++, at += t->stride[3])
-        hash = mix(hash, bits_at(t, at));
+        hash = fb_mix(hash, bits_at(t, at));
     return hash;
 }
 
@@ -41,16 +35,16 @@ uint64_t fb_hash_tensor(const struct fb_tensor *tensor)
 {
     enum { SLAB = 8192 }; /* rows whose hashes are held at a time */
     const int64_t rows = tensor->shape[0] * tensor->shape[1] * tensor->shape[2];
-    uint64_t hash = mix(0x666C6173686261u, (uint64_t)tensor->dtype), part[SLAB];
+    uint64_t hash = fb_mix(0x666C6173686261u, (uint64_t)tensor->dtype), part[SLAB];
     for (int axis = 0; axis < 4; axis++)
-        hash = mix(hash, (uint64_t)tensor->shape[axis]);
+        hash = fb_mix(hash, (uint64_t)tensor->shape[axis]);
     for (int64_t first = 0; first < rows; first += SLAB) {
         const int64_t count = rows - first < SLAB ? rows - first : SLAB;
 #pragma omp parallel for schedule(static) if (count * tensor->shape[3] > 32768)
         for (int64_t r = 0; r < count; r++)
             part[r] = hash_row(tensor, first + r);
         for (int64_t r = 0; r < count; r++)
-            hash = mix(hash, part[r]);
+            hash = fb_mix(hash, part[r]);
     }
-    return mix(hash, 0) ^ hash >> 32;
+    return fb_mix(hash, 0) ^ hash >> 32;
 }
