@@ -48,11 +48,10 @@ extern "C" int fb_simt_trap_racy(const struct fb_simt_call *call, void *stream)
     const int64_t tiles = (call->nk + R - 1) / R, heads = call->b * call->hk;
     if (tiles == 0 || heads == 0)
         return cudaSuccess;
-    if (heads > 65535 || call->d > 64 || call->dv > 64)
+    if (tiles * heads > INT32_MAX || call->d > 64 || call->dv > 64)
         return cudaErrorInvalidValue;
     fb::simt_keys_kernel<64, R, racy_dq>
-        <<<dim3((unsigned)tiles, (unsigned)heads), fb::simt_threads, bytes, (cudaStream_t)stream>>>(
-            *call);
+        <<<(unsigned)(tiles * heads), fb::simt_threads, bytes, (cudaStream_t)stream>>>(*call);
     return cudaGetLastError();
 }
 
