@@ -142,30 +142,36 @@ static int run_block(const struct fb_ref_device_call *call, const struct fb_ref_
     return error || !call->dout ? error : run_backward(call, block);
 }
 
-/* The keys that any query of the block sees. */
-static void bound_keys(const struct fb_ref_device_call *call, struct fb_ref_device_block *block)
+/* As many queries from `first` on as there is room for their scores, one at least, with the keys
+ * that any of them sees: under a window many rows go together. */
+static struct fb_ref_device_block block_from(const struct fb_ref_device_call *call, int64_t first)
 {
+    struct fb_ref_device_block block = {.first = first};
     int64_t from = call->nk, end = 0;
-    for (int64_t i = block->first; i < block->first + block->rows; i++) {
-        if (call->host_lo[i] >= call->host_hi[i])
-            continue;
-        from = call->host_lo[i] < from ? call->host_lo[i] : from;
-        end = call->host_hi[i] > end ? call->host_hi[i] : end;
+    for (int64_t i = first; i < call->nq; i++) {
+        const int64_t lo = call->host_lo[i], hi = call->host_hi[i];
+        const int64_t low = lo < hi && lo < from ? lo : from;
+        const int64_t high = lo < hi && hi > end ? hi : end;
+        const int64_t keys = low < high ? high - low : 0;
+        if (block.rows && (block.rows + 1) * keys * call->key_heads > call->room)
+            break;
+        from = low;
+        end = high;
+        block.rows++;
+        block.keys = keys;
     }
-    block->from = from < end ? from : 0;
-    block->keys = from < end ? end - from : 0;
+    block.from = block.keys ? from : 0;
+    return block;
 }
 
 int fb_ref_device_run(const struct fb_ref_device_call *call)
 {
-    const int64_t row = call->key_heads * call->nk, most = row ? call->room / row : call->nq;
     int error = 0;
-    for (int64_t first = 0; first < call->nq && !error; first += most) {
-        struct fb_ref_device_block block = {.first = first, .rows = call->nq - first};
-        block.rows = block.rows < most ? block.rows : most;
-        bound_keys(call, &block);
+    for (int64_t first = 0; first < call->nq && !error;) {
+        struct fb_ref_device_block block = block_from(call, first);
         for (; block.member < call->heads / call->key_heads && !error; block.member++)
             error = run_block(call, &block);
+        first += block.rows;
     }
     return error;
 }
