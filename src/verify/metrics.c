@@ -51,6 +51,15 @@ static void index_of(const struct fb_tensor *t, int64_t row, int64_t column, int
     at[3] = column;
 }
 
+/* Elements of a row from column `first` on, up to STRETCH of them; how many. */
+static int64_t read_stretch(const struct fb_tensor *t, int64_t row, int64_t first, double *to)
+{
+    const int64_t left = t->shape[3] - first, count = left < STRETCH ? left : STRETCH;
+    fb_elements_read(to, t->data, t->dtype, fb_tensor_row(t, row) + first * t->stride[3],
+                     t->stride[3], count);
+    return count;
+}
+
 /* Values that need no arithmetic: equal ones (infinities too), and an overflow that is right. */
 static bool agrees(double got, double want, enum fb_dtype dtype)
 {
@@ -113,15 +122,14 @@ static void add_element(const struct fb_metrics_input *in, struct row *row, int6
 static struct row compare_row(const struct fb_metrics_input *in, int64_t r, int64_t flat)
 {
     const struct fb_tensor *t = in->tensor;
-    const int64_t width = t->shape[3], at = fb_tensor_row(t, flat);
+    const int64_t width = t->shape[3];
     const double *reference = in->reference + r * width;
     const double *allowed = in->allowed ? in->allowed + r * width : NULL;
     struct row row = {.worst = -1};
     double got[STRETCH], atol, rtol;
     fb_metrics_band(in->band, &atol, &rtol);
-    for (int64_t first = 0; first < width; first += STRETCH) {
-        const int64_t count = width - first < STRETCH ? width - first : STRETCH;
-        fb_elements_read(got, t->data, t->dtype, at + first * t->stride[3], t->stride[3], count);
+    for (int64_t first = 0, count; first < width; first += count) {
+        count = read_stretch(t, flat, first, got);
         for (int64_t n = 0; n < count; n++) {
             const double want = reference[first + n];
             add_element(in, &row, first + n, got[n], want, allowed ? allowed[first + n] : 0,
@@ -191,12 +199,10 @@ static void finish(struct fb_metrics *m, const struct row *sum)
 /* Column of the first NaN or infinity of a row, and how many there are; -1 where there is none. */
 static int64_t row_nonfinite(const struct fb_tensor *t, bool lse, int64_t row, int64_t *count)
 {
-    const int64_t width = t->shape[3], at = fb_tensor_row(t, row);
     int64_t found = -1;
     double got[STRETCH];
-    for (int64_t first = 0; first < width; first += STRETCH) {
-        const int64_t here = width - first < STRETCH ? width - first : STRETCH;
-        fb_elements_read(got, t->data, t->dtype, at + first * t->stride[3], t->stride[3], here);
+    for (int64_t first = 0, here; first < t->shape[3]; first += here) {
+        here = read_stretch(t, row, first, got);
         for (int64_t n = 0; n < here; n++) {
             if (isfinite(got[n]) || (lse && got[n] == -INFINITY))
                 continue;
