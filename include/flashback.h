@@ -217,6 +217,10 @@ struct fb_context {
 /* Bits of fb_variant.accepts. */
 #define FB_ACCEPT_KEEP 1u /* fb_args.keep is honoured */
 
+/* Bits of fb_variant.roundings. */
+#define FB_ROUNDS_HEADS 1u /* grouped heads: each query head's share of dk and dv is in the dtype  \
+                            */
+
 enum fb_growth { FB_GROWTH_NONE, FB_GROWTH_LINEAR, FB_GROWTH_QUADRATIC }; /* in n */
 
 struct fb_properties {
@@ -256,7 +260,9 @@ struct fb_variant {
     enum fb_status (*forward)(struct fb_context *, void *state, const struct fb_args *);
     enum fb_status (*backward)(struct fb_context *, void *state, const struct fb_args *);
 
-    unsigned accepts; /* FB_ACCEPT_*: what the harness may hand over beyond the problem */
+    unsigned accepts;   /* FB_ACCEPT_*: what the harness may hand over beyond the problem */
+    unsigned roundings; /* FB_ROUNDS_*: what is rounded beyond the numerics asked for. No bound is
+                         * wider for it; exact data (a recipe dyadic) need not come out exact. */
 };
 
 /* A plug-in is a shared object that exports this function: a NULL-terminated table. */

@@ -118,12 +118,11 @@ bool term_case_passes(struct term_case *c, const struct fb_variant *variant, int
 {
     struct term_run run;
     struct fb_judgement judgement = {.reason = ""};
-    int64_t bm = 0, bn = 0;
+    struct fb_declaration declared = {.numerics = &c->numerics};
     bool good = term_run(&run, c, variant, threads);
     if (variant->tiles)
-        variant->tiles(&c->problem, &c->numerics, &bm, &bn);
-    good = good &&
-           fb_judge_compare(c->judge, &c->numerics, bm, bn, &run.buffers.args, &judgement) == FB_OK;
+        variant->tiles(&c->problem, &c->numerics, &declared.bm, &declared.bn);
+    good = good && fb_judge_compare(c->judge, &declared, &run.buffers.args, &judgement) == FB_OK;
     good = good && judgement.verdict == FB_VERDICT_PASS;
     if (judgement.reason[0])
         note(variant->name, judgement.reason);

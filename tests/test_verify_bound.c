@@ -159,7 +159,8 @@ static struct fb_judgement judge(struct bench *bench, const struct float_kernel 
 {
     struct fb_judgement j;
     struct fb_numerics numerics = numerics_of(declared);
-    if (fb_judge_compare(bench->judge, &numerics, how->bm, how->bn, &bench->args, &j) != FB_OK)
+    const struct fb_declaration said = {&numerics, how->bm, how->bn, 0};
+    if (fb_judge_compare(bench->judge, &said, &bench->args, &j) != FB_OK)
         printf("Bail out! %s\n", fb_status_message());
     return j;
 }

@@ -121,7 +121,8 @@ static void close_bench(struct bench *w)
 static struct fb_judgement judge(struct bench *w)
 {
     struct fb_judgement j;
-    if (fb_judge_compare(w->judge, &fb_numerics_standard, 64, 64, &w->a, &j) != FB_OK)
+    const struct fb_declaration standard = {&fb_numerics_standard, 64, 64, 0};
+    if (fb_judge_compare(w->judge, &standard, &w->a, &j) != FB_OK)
         printf("Bail out! %s\n", fb_status_message());
     return j;
 }
@@ -252,12 +253,13 @@ static void test_limits(void)
     close_bench(&w);
     open_bench(&w, "n=64,d=64,dtype=bf16", FB_JUDGE_AUTO, 1);
     struct fb_args outputs = {.problem = &w.p, .dq = w.a.dq};
-    fb_judge_compare(w.judge, &fb_numerics_standard, 0, 0, &outputs, &j);
+    const struct fb_declaration no_tiles = {&fb_numerics_standard, 0, 0, 0};
+    fb_judge_compare(w.judge, &no_tiles, &outputs, &j);
     tap_ok(j.verdict == FB_VERDICT_PASS && j.declared[FB_JUDGED_O] == FB_VERDICT_ABSENT &&
                j.declared[FB_JUDGED_DQ] == FB_VERDICT_PASS,
            "tensors that are not handed over are not judged");
     outputs.dq.data = NULL;
-    fb_judge_compare(w.judge, &fb_numerics_standard, 0, 0, &outputs, &j);
+    fb_judge_compare(w.judge, &no_tiles, &outputs, &j);
     tap_ok(j.verdict == FB_VERDICT_ABSENT, "and nothing at all is no pass");
     struct fb_judge *none;
     w.a.v.shape[3] = 63;
@@ -267,8 +269,49 @@ static void test_limits(void)
     close_bench(&w);
 }
 
+/* The next number of bf16: within any bound, but not exact. */
+static void nudge(const struct fb_tensor *t, int64_t element)
+{
+    ((uint16_t *)t->data)[element] += 1;
+}
+
+/* On data that leave nothing to round each bit counts, but where a rounding is declared: the share
+ * of a query head in dk and dv, where several share a key head. */
+static void expect_certificate(const char *text, unsigned roundings, bool on_dq,
+                               enum fb_verdict declared, const char *what)
+{
+    const struct fb_judge_options exact = {.mode = FB_JUDGE_FULL, .exact = true};
+    const struct fb_declaration said = {&fb_numerics_standard, 64, 64, roundings};
+    struct fb_judgement perfect, nudged;
+    struct bench w;
+    open_bench(&w, text, FB_JUDGE_FULL, 1);
+    fb_judge_close(w.judge);
+    if (fb_judge_open(&w.judge, &w.a, &exact) != FB_OK)
+        printf("Bail out! %s\n", fb_status_message());
+    fb_judge_compare(w.judge, &said, &w.a, &perfect);
+    nudge(on_dq ? &w.a.dq : &w.a.dk, 77);
+    fb_judge_compare(w.judge, &said, &w.a, &nudged);
+    tap_ok(perfect.verdict == FB_VERDICT_PASS && perfect.verdict_standard == FB_VERDICT_PASS &&
+               nudged.verdict == declared && nudged.verdict_standard == FB_VERDICT_FAIL &&
+               (declared == FB_VERDICT_PASS) == !nudged.reason[0],
+           "%s", what);
+    close_bench(&w);
+}
+
+static void test_certificate(void)
+{
+    const char *grouped = "h=4,hk=2,n=33,d=16,dtype=bf16", *plain = "h=4,n=33,d=16,dtype=bf16";
+    expect_certificate(grouped, 0, false, FB_VERDICT_FAIL, "exact data: a bit of dk fails");
+    expect_certificate(grouped, FB_ROUNDS_HEADS, false, FB_VERDICT_PASS,
+                       "... but not where shares of heads are declared to be rounded");
+    expect_certificate(grouped, FB_ROUNDS_HEADS, true, FB_VERDICT_FAIL, "... which dq has none of");
+    expect_certificate(plain, FB_ROUNDS_HEADS, false, FB_VERDICT_FAIL,
+                       "... nor dk without grouped heads");
+}
+
 int main(void)
 {
+    test_certificate();
     test_judge();
     test_dead_rows();
     test_sampled();

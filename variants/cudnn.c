@@ -358,6 +358,7 @@ static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
         .release = cudnn_release,                                                                  \
         .forward = cudnn_forward,                                                                  \
         .backward = cudnn_backward,                                                                \
+        .roundings = FB_ROUNDS_HEADS,                                                              \
     }
 
 CUDNN_VARIANT(atomic, FB_CUDNN_BACKWARD, "cudnn", "the vendor's fused attention",

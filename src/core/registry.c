@@ -99,3 +99,9 @@ int fb_variant_accepts(const struct fb_variant *variant, unsigned what)
     const size_t end = offsetof(struct fb_variant, accepts) + sizeof variant->accepts;
     return variant->struct_size >= end && (variant->accepts & what) == what;
 }
+
+unsigned fb_variant_roundings(const struct fb_variant *variant)
+{
+    const size_t end = offsetof(struct fb_variant, roundings) + sizeof variant->roundings;
+    return variant->struct_size >= end ? variant->roundings : 0;
+}

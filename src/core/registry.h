@@ -42,4 +42,7 @@ int fb_variant_is_trap(const struct fb_variant *variant);
  * not. */
 int fb_variant_accepts(const struct fb_variant *variant, unsigned what);
 
+/* FB_ROUNDS_*; 0 from a descriptor from before there was such a member. */
+unsigned fb_variant_roundings(const struct fb_variant *variant);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/problem.h"
+#include "core/registry.h"
 #include "core/status.h"
 #include "measure/memory.h"
 #include "run/check_private.h"
@@ -131,18 +132,44 @@ static enum fb_status store_judgement(struct fb_bench *bench, const struct fb_ju
     return FB_OK;
 }
 
+static enum fb_status compare(struct fb_bench *bench, const struct fb_args *outputs,
+                              struct fb_judgement *judgement)
+{
+    const struct fb_declaration declared = {.numerics = &bench->numerics,
+                                            .bm = bench->record.bm,
+                                            .bn = bench->record.bn,
+                                            .roundings = fb_variant_roundings(bench->variant)};
+    return fb_judge_compare(bench->shared->judge, &declared, outputs, judgement);
+}
+
 static enum fb_status judge(struct fb_bench *bench, struct fb_findings *findings)
 {
     struct fb_judgement judgement;
     struct fb_args outputs;
     FB_TRY(fb_bench_fetch(bench, FB_PASS_FORWARD, &outputs));
     FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &outputs));
-    FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
-                            bench->record.bn, &outputs, &judgement));
+    FB_TRY(compare(bench, &outputs, &judgement));
     FB_TRY(store_judgement(bench, &judgement, findings));
     FB_TRY(fb_check_hash(bench, &findings->judged));
     FB_TRY(fb_text_set(&bench->record.remark, "%s", judgement.remark));
     return fb_text_set(&bench->record.checked, "%s", fb_judge_coverage(bench->shared->judge));
+}
+
+enum fb_status fb_check_gradients(struct fb_bench *bench, struct fb_findings *findings,
+                                  const char *format)
+{
+    struct fb_judgement judgement;
+    struct fb_args outputs;
+    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &outputs));
+    outputs.o.data = outputs.lse.data = NULL;
+    FB_TRY(compare(bench, &outputs, &judgement));
+    if (judgement.verdict == FB_VERDICT_FAIL) {
+        fb_findings_note(findings, format, judgement.reason);
+        findings->declared = FB_VERDICT_FAIL;
+    }
+    if (judgement.verdict_standard == FB_VERDICT_FAIL)
+        findings->standard = FB_VERDICT_FAIL;
+    return FB_OK;
 }
 
 /* The reference's o and lse in the place of the variant's. */
@@ -166,25 +193,12 @@ static enum fb_status put_reference(struct fb_bench *bench)
  * lse are the reference's, so that an error of the forward cannot hide one of the backward. */
 static enum fb_status judge_second_call(struct fb_bench *bench, struct fb_findings *findings)
 {
-    struct fb_judgement judgement;
-    struct fb_args outputs;
     if (!bench->saved_bytes)
         FB_TRY(put_reference(bench));
     FB_TRY(fb_check_call(bench, FB_PASS_BACKWARD, findings));
-    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &outputs));
-    outputs.o.data = outputs.lse.data = NULL;
-    FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
-                            bench->record.bn, &outputs, &judgement));
-    if (judgement.verdict == FB_VERDICT_FAIL) {
-        fb_findings_note(findings,
-                         bench->saved_bytes ? "second call: %s"
-                                            : "second call, on the reference's o and lse: %s",
-                         judgement.reason);
-        findings->declared = FB_VERDICT_FAIL;
-    }
-    if (judgement.verdict_standard == FB_VERDICT_FAIL)
-        findings->standard = FB_VERDICT_FAIL;
-    return FB_OK;
+    return fb_check_gradients(bench, findings,
+                              bench->saved_bytes ? "second call: %s"
+                                                 : "second call, on the reference's o and lse: %s");
 }
 
 /* ---- Memory -------------------------------------------------------------------------------------

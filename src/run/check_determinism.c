@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "core/mix.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "run/check_private.h"
@@ -30,9 +31,9 @@ static const struct {
 
 /* The gradients of all runs, and in how many of each condition any of them differed. */
 struct runs {
-    bool asked[GRADIENTS]; /* dbias and dsink are there only where the problem has bias or sink */
     struct fb_determinism seen[GRADIENTS];
     uint64_t first[GRADIENTS]; /* hashes of the first run's blocks */
+    uint64_t last;             /* of all blocks of the last run together */
     int count[CONDITIONS], differing[CONDITIONS];
     bool varied[GRADIENTS]; /* at rest or under load */
     bool strays;            /* the last run is further from the first than any before it */
@@ -53,59 +54,53 @@ static enum condition condition_of(const struct fb_bench *bench, int run, int ru
     return FEWER_THREADS;
 }
 
-static bool is_asked(const struct fb_problem *problem, int gradient)
+/* dbias and dsink are there only where the problem has bias or sink. */
+static bool is_asked(const struct fb_bench *bench, int gradient)
 {
-    return gradient == DBIAS   ? problem->bias != FB_BIAS_NONE
-           : gradient == DSINK ? problem->sink != 0
+    return gradient == DBIAS   ? bench->shared->problem.bias != FB_BIAS_NONE
+           : gradient == DSINK ? bench->shared->problem.sink != 0
                                : true;
+}
+
+/* Hashes each gradient where it lies, 0 for one that is not asked for; *all is of them together. */
+static enum fb_status hash_gradients(const struct fb_bench *bench, uint64_t hash[GRADIENTS],
+                                     uint64_t *all)
+{
+    *all = 0;
+    for (int i = 0; i < GRADIENTS; i++) {
+        hash[i] = 0;
+        if (is_asked(bench, i))
+            FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i].buffer, &hash[i]));
+        *all = fb_mix(*all, hash[i]);
+    }
+    return FB_OK;
 }
 
 enum fb_status fb_check_hash(const struct fb_bench *bench, uint64_t *hash)
 {
-    *hash = 0;
-    for (int i = 0; i < GRADIENTS; i++) {
-        uint64_t one;
-        if (!is_asked(&bench->shared->problem, i))
-            continue;
-        FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i].buffer, &one));
-        *hash = (*hash ^ one) * 0x9E3779B97F4A7C15u;
-    }
-    return FB_OK;
-}
-
-/* Which gradients have the bits of the first run? Hashed where they lie. */
-static enum fb_status hash_all(struct fb_bench *bench, struct runs *runs, bool same[GRADIENTS],
-                               bool *all)
-{
-    const bool first = runs->seen[DQ].runs == 0;
-    *all = true;
-    for (int i = 0; i < GRADIENTS; i++) {
-        uint64_t hash;
-        if (!runs->asked[i])
-            continue;
-        FB_TRY(fb_buffer_hash(&bench->buffers, gradients[i].buffer, &hash));
-        if (first)
-            runs->first[i] = hash;
-        same[i] = !first && hash == runs->first[i];
-        *all = *all && same[i];
-    }
-    return FB_OK;
+    uint64_t each[GRADIENTS];
+    return hash_gradients(bench, each, hash);
 }
 
 /* One run's gradients: only fetched when bits are new, and those alone are compared. */
 static enum fb_status look(struct fb_bench *bench, struct runs *runs)
 {
-    bool same[GRADIENTS] = {false}, all;
+    const bool first = runs->seen[DQ].runs == 0;
+    uint64_t hash[GRADIENTS];
     struct fb_args args;
     const struct fb_tensor *const tensors[] = {&args.dq, &args.dk, &args.dv, &args.dbias,
                                                &args.dsink};
-    FB_TRY(hash_all(bench, runs, same, &all));
-    if (!all)
+    FB_TRY(hash_gradients(bench, hash, &runs->last));
+    if (first)
+        memcpy(runs->first, hash, sizeof hash);
+    if (first || memcmp(runs->first, hash, sizeof hash))
         FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &args));
     for (int i = 0; i < GRADIENTS; i++) {
-        if (same[i])
+        if (!is_asked(bench, i))
+            continue;
+        if (!first && hash[i] == runs->first[i])
             fb_determinism_add_same(&runs->seen[i]);
-        else if (runs->asked[i])
+        else
             FB_TRY(fb_determinism_add(&runs->seen[i], tensors[i]));
     }
     return FB_OK;
@@ -155,49 +150,25 @@ static enum fb_status run_one(struct fb_bench *bench, struct fb_findings *findin
     return add_run(bench, runs, condition);
 }
 
-/* Is what a run left in the buffers right, too? What has been judged is not judged again. */
-static enum fb_status judge_run(struct fb_bench *bench, struct fb_findings *findings)
-{
-    struct fb_judgement judgement;
-    struct fb_args outputs;
-    uint64_t hash;
-    FB_TRY(fb_check_hash(bench, &hash));
-    if (hash == findings->judged)
-        return FB_OK;
-    FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &outputs));
-    outputs.o.data = outputs.lse.data = NULL;
-    FB_TRY(fb_judge_compare(bench->shared->judge, &bench->numerics, bench->record.bm,
-                            bench->record.bn, &outputs, &judgement));
-    if (judgement.verdict == FB_VERDICT_FAIL) {
-        fb_findings_note(findings, "a later run: %s", judgement.reason);
-        findings->declared = FB_VERDICT_FAIL;
-    }
-    if (judgement.verdict_standard == FB_VERDICT_FAIL)
-        findings->standard = FB_VERDICT_FAIL;
-    return FB_OK;
-}
-
 /* Judged are the first run and each that strays further than any before, by norm or in units in the
  * last place: a gross error that comes now and then is among them, and where all runs differ a
- * little they are few. */
+ * little they are few. What has been judged is not judged again. */
 static enum fb_status run_all(struct fb_bench *bench, struct fb_findings *findings,
                               struct runs *runs, int count)
 {
     for (int run = 0; run < count; run++) {
         FB_TRY(run_one(bench, findings, runs, condition_of(bench, run, count), run));
-        if (runs->strays)
-            FB_TRY(judge_run(bench, findings));
+        if (runs->strays && runs->last != findings->judged)
+            FB_TRY(fb_check_gradients(bench, findings, "a later run: %s"));
     }
     return FB_OK;
 }
 
-static void init_runs(struct runs *runs, const struct fb_problem *problem)
+static void init_runs(struct runs *runs)
 {
     *runs = (struct runs){.strays = false};
-    for (int i = 0; i < GRADIENTS; i++) {
-        runs->asked[i] = is_asked(problem, i);
+    for (int i = 0; i < GRADIENTS; i++)
         fb_determinism_init(&runs->seen[i]);
-    }
 }
 
 static void free_runs(struct runs *runs)
@@ -243,7 +214,7 @@ static enum fb_status run_control(struct fb_bench *bench, const struct fb_varian
                                .numerics = bench->numerics};
     struct runs runs;
     enum fb_status status;
-    init_runs(&runs, &bench->shared->problem);
+    init_runs(&runs);
     fb_record_init(&control.record);
     FB_TRY_OUT(fb_bench_ask(&control));
     FB_TRY_OUT(fb_bench_open(&control));
@@ -294,12 +265,12 @@ static enum fb_control control_of(struct fb_bench *bench)
 /* ---- Columns ------------------------------------------------------------------------------------
  */
 
-static enum fb_status store_tensors(struct fb_record *record, const struct runs *runs, bool tested)
+static enum fb_status store_tensors(struct fb_bench *bench, const struct runs *runs, bool tested)
 {
     for (int i = 0; i < GRADIENTS; i++) {
         const struct fb_determinism *d = &runs->seen[i];
-        struct fb_tensor_result *to = fb_record_tensor(record, gradients[i].name);
-        if (!runs->asked[i])
+        struct fb_tensor_result *to = fb_record_tensor(&bench->record, gradients[i].name);
+        if (!is_asked(bench, i))
             continue;
         FB_TRY(fb_text_set(&to->hash, "%016llx", (unsigned long long)d->hash));
         if (!tested)
@@ -365,11 +336,11 @@ enum fb_status fb_check_determinism(struct fb_bench *bench, struct fb_findings *
     /* The hash alone is not worth fetching the gradients of a device for. */
     if (!tested && !fb_device_is_host(bench->device))
         return FB_OK;
-    init_runs(&runs, &bench->shared->problem);
+    init_runs(&runs);
     /* The second call may have put the reference's o and lse in their place. */
     FB_TRY_OUT(fb_check_call(bench, FB_PASS_FORWARD, findings));
     FB_TRY_OUT(run_all(bench, findings, &runs, tested ? bench->shared->measure->det_runs : 1));
-    FB_TRY_OUT(store_tensors(&bench->record, &runs, tested));
+    FB_TRY_OUT(store_tensors(bench, &runs, tested));
     for (int i = DQ; i <= DV; i++)
         held[i] = tested && !runs.varied[i];
     if (tested)

@@ -25,6 +25,11 @@ void fb_findings_note(struct fb_findings *findings, const char *format, const ch
 enum fb_status fb_check_call(struct fb_bench *bench, enum fb_pass pass,
                              struct fb_findings *findings);
 
+/* Judges the gradients that a further call left in the buffers. A fault of theirs fails the case,
+ * and is told by format, which holds one %s. */
+enum fb_status fb_check_gradients(struct fb_bench *bench, struct fb_findings *findings,
+                                  const char *format);
+
 /* A hash of all gradients as they lie in the buffers. */
 enum fb_status fb_check_hash(const struct fb_bench *bench, uint64_t *hash);
 

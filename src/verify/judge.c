@@ -307,8 +307,17 @@ static enum fb_verdict worse(enum fb_verdict a, enum fb_verdict b)
     return weight[a] >= weight[b] ? a : b;
 }
 
-/* Bit for bit, where the data allow to ask for it. */
-static void certify(const struct fb_judge *judge, const struct subject *s, struct fb_judgement *j)
+/* Are shares of this tensor rounded before they are summed over a group of heads? */
+static bool rounds_shares(const struct fb_judge *judge, unsigned roundings, int which)
+{
+    const struct fb_problem *p = judge->args.problem;
+    return (roundings & FB_ROUNDS_HEADS) && p->h != p->hk && which != FB_JUDGED_DQ;
+}
+
+/* Bit for bit, where the data allow to ask for it. Whoever declares a rounding more meets its
+ * declaration without, but not the standard. */
+static void certify(const struct fb_judge *judge, unsigned roundings, const struct subject *s,
+                    struct fb_judgement *j)
 {
     struct fb_mismatch m;
     const int64_t *at = m.first;
@@ -317,7 +326,10 @@ static void certify(const struct fb_judge *judge, const struct subject *s, struc
     fb_exact_compare(s->tensor, fb_judged_array(&judge->values, s->which), &m);
     if (!m.count)
         return;
-    j->declared[s->which] = j->standard[s->which] = FB_VERDICT_FAIL;
+    j->standard[s->which] = FB_VERDICT_FAIL;
+    if (rounds_shares(judge, roundings, s->which))
+        return;
+    j->declared[s->which] = FB_VERDICT_FAIL;
     if (!j->reason[0])
         snprintf(j->reason, sizeof j->reason,
                  "%s: %lld of %lld elements are not exact on dyadic data, first at "
@@ -345,13 +357,12 @@ static enum fb_status judge_whole(struct fb_judge *judge, const struct subject *
     return FB_OK;
 }
 
-enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics *declared,
-                                int64_t bm, int64_t bn, const struct fb_args *outputs,
-                                struct fb_judgement *j)
+enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_declaration *declared,
+                                const struct fb_args *outputs, struct fb_judgement *j)
 {
     struct fb_model *model, *standard = judge->models;
     memset(j, 0, sizeof *j);
-    FB_TRY(model_of(judge, declared, bm, bn, &model));
+    FB_TRY(model_of(judge, declared->numerics, declared->bm, declared->bn, &model));
     for (int which = 0; which < FB_JUDGED_COUNT; which++) {
         struct subject s;
         struct fb_metrics ignored;
@@ -363,8 +374,8 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics
             FB_TRY(judge_tensor(judge, standard, &s, &ignored, &j->standard[which]));
         FB_TRY(judge_whole(judge, &s, j));
         if (model == standard)
-            certify(judge, &s, j);
-        fb_judge_suspect(declared, which, j);
+            certify(judge, declared->roundings, &s, j);
+        fb_judge_suspect(declared->numerics, which, j);
         j->verdict = worse(j->verdict, j->declared[which]);
         j->verdict_standard = worse(j->verdict_standard, j->standard[which]);
         if (j->declared[which] != FB_VERDICT_PASS && !j->reason[0])

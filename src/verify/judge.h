@@ -6,7 +6,7 @@
  *
  *     struct fb_judge *judge;
  *     FB_TRY(fb_judge_open(&judge, &args, NULL));             args: inputs, host, already rounded
- *     FB_TRY(fb_judge_compare(judge, &numerics, bm, bn, &args, &judgement));   args: outputs
+ *     FB_TRY(fb_judge_compare(judge, &declaration, &args, &judgement));        args: outputs
  *     if (judgement.verdict != FB_VERDICT_PASS) puts(judgement.reason);
  *     fb_judge_close(judge);
  *
@@ -42,6 +42,13 @@ enum fb_judged { /* the tensors that are judged */
                  FB_JUDGED_COUNT
 };
 
+/* What a variant says that it does. */
+struct fb_declaration {
+    const struct fb_numerics *numerics;
+    int64_t bm, bn;     /* tile rows, 0 where it has none */
+    unsigned roundings; /* FB_ROUNDS_* */
+};
+
 enum fb_judge_mode {
     FB_JUDGE_AUTO,    /* full below a cost threshold, sampled above */
     FB_JUDGE_FULL,    /* every element, whatever it costs */
@@ -55,7 +62,8 @@ struct fb_judge_options {
     uint64_t seed;       /* of the random rows of the sampled mode */
     bool no_device;      /* never make the forward of the sampled mode on a CUDA device */
     bool exact; /* the data leave nothing to round: dq, dk and dv under standard numerics must be
-                   the reference's bit for bit (exact.h). Not in the sampled mode. */
+                   the reference's bit for bit (exact.h), but for declared roundings. Not in the
+                   sampled mode. */
     enum fb_judge_mutant mutant; /* FB_MUTANT_NONE; others are for the self-test, whole mode only */
 };
 
@@ -79,12 +87,11 @@ struct fb_judge;
 enum fb_status fb_judge_open(struct fb_judge **judge, const struct fb_args *inputs,
                              const struct fb_judge_options *options);
 
-/* Reads o, lse, dq, dk, dv, dbias, dsink of outputs; those with data == NULL are not judged. bm,
- * bn: tile rows as the variant reports them, 0 where it has none. The bounds for (declared, bm, bn)
- * are kept, so that the next variant with the same ones is cheap. FB_OK whatever the verdict. */
-enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_numerics *declared,
-                                int64_t bm, int64_t bn, const struct fb_args *outputs,
-                                struct fb_judgement *judgement);
+/* Reads o, lse, dq, dk, dv, dbias, dsink of outputs; those with data == NULL are not judged. The
+ * bounds for numerics and tiles are kept, so that the next variant with the same ones is cheap.
+ * FB_OK whatever the verdict. */
+enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_declaration *declared,
+                                const struct fb_args *outputs, struct fb_judgement *judgement);
 
 /* Writes the reference's o and lse, rounded to the tensors' types, into *o and *lse: what a
  * backward is judged on when it saves nothing else. Complete in the sampled mode too, where the

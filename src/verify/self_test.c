@@ -130,10 +130,10 @@ static enum fb_status judge_with(const struct trial *t, enum fb_judge_mutant mut
                                  struct fb_judgement *judgement)
 {
     const struct fb_judge_options options = {.mode = FB_JUDGE_FULL, .mutant = mutant};
+    const struct fb_declaration declared = {&fb_numerics_standard, 64, 64, 0};
     struct fb_judge *judge;
     FB_TRY(fb_judge_open(&judge, &t->args, &options));
-    enum fb_status status =
-        fb_judge_compare(judge, &fb_numerics_standard, 64, 64, &t->args, judgement);
+    enum fb_status status = fb_judge_compare(judge, &declared, &t->args, judgement);
     fb_judge_close(judge);
     return status;
 }
