@@ -53,6 +53,16 @@ expect 2 "has no dataset 'bias'" "a file that lacks a tensor" \
     "$flashback" check -v cpu-split -p h=2,n=33,d=16,bias=all -r "file:$golden#sink"
 expect 4 "cannot be opened" "a file that is not there" \
     "$flashback" check -v cpu-split -p n=8,d=8 -r file:/nonexistent.h5
+if h5repack -f GZIP=1 "$golden" "$scratch/packed.h5" 2>/dev/null; then
+    LC_ALL=C sed -i 's/\x78[\x01\x5e\x9c]/\x00\x00/g' "$scratch/packed.h5" # no zlib header is left
+    printf '[grid]\nvariant = cpu-split\nproblem = h=2,n=33,d=16,causal,sink\ndtype = bf16\nrecipe = %s %s\n' \
+        "file:$scratch/packed.h5#sink" "file:$golden#sink" >"$scratch/damaged.ini"
+    expect 4 "packed.h5.*cannot be read" "damaged inputs beside good ones" "$flashback" check "$scratch/damaged.ini"
+    grep -q "1 passed, 0 failed, 1 refused" "$scratch/out"
+    ok $? "... which are judged all the same"
+else
+    skip "damaged inputs beside good ones: no h5repack"
+fi
 
 # ---- The report of a check
 early() { # PATTERN TEXT FILE: is told before anything is judged

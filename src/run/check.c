@@ -103,7 +103,8 @@ static enum fb_status supervise(struct check *check, bool costly, int *signal)
                                                .plugins = check->plugins.paths,
                                                .plugin_count = check->plugins.count,
                                                .take = take_record,
-                                               .user = check};
+                                               .user = check,
+                                               .unread = check->tally.unread};
     FB_TRY_OUT(count ? fb_supervise(&supervision, signal) : FB_OK);
 out:
     free(todo);

@@ -173,7 +173,7 @@ static bool is_input_failure(enum fb_status status)
 
 /* The inputs or the reference could not be had: that is the fate of every case left, and no fault
  * of a variant. */
-static enum fb_status refuse_rest(struct work *work)
+static enum fb_status refuse_rest(struct work *work, enum fb_status why)
 {
     char reason[512];
     snprintf(reason, sizeof reason, "%s", fb_status_message());
@@ -181,7 +181,8 @@ static enum fb_status refuse_rest(struct work *work)
     for (size_t i = 0; i < work->group->count; i++)
         if (!work->benches[i].sent)
             FB_TRY(fb_bench_finish(&work->benches[i], "refused", reason));
-    return FB_OK;
+    return why == FB_IO || why == FB_CORRUPT ? fb_worker_unread(work->shared.worker, reason)
+                                             : FB_OK;
 }
 
 enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group)
@@ -206,7 +207,7 @@ enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *gr
     if (status == FB_OK)
         status = work_them ? work_benches(&work) : ask_benches(&work);
     if (is_input_failure(status))
-        FB_TRY_OUT(refuse_rest(&work));
+        FB_TRY_OUT(refuse_rest(&work, status));
 out:
     for (size_t i = 0; work.benches && i < group->count; i++) {
         fb_bench_close(&work.benches[i]);

@@ -209,7 +209,8 @@ static enum fb_status supervise(struct run *run, int *exit_status)
                                                .plugin_count = run->plugins.count,
                                                .take = take_record,
                                                .tick = refresh,
-                                               .user = run};
+                                               .user = run,
+                                               .unread = run->tally.unread};
     int signal = 0;
     fb_progress_start(&run->progress, run->todo_count, run->options->quiet);
     run->published = fb_clock_ns();

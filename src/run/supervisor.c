@@ -106,6 +106,14 @@ out:
     return status;
 }
 
+/* The first one is kept. */
+static void note_unread(struct supervisor *s, const char *why)
+{
+    char *to = s->order->unread;
+    if (to && !*to)
+        snprintf(to, FB_UNREAD_ROOM, "%s", why);
+}
+
 /* Takes all lines that are there. */
 static enum fb_status take_lines(struct supervisor *s, bool *done, bool *closed)
 {
@@ -116,6 +124,8 @@ static enum fb_status take_lines(struct supervisor *s, bool *done, bool *closed)
             *done = true;
         else if (line && !strcmp(line, "leave"))
             *done = s->left = true;
+        else if (line && !strncmp(line, "unread ", 7))
+            note_unread(s, line + 7);
         else if (line && !strncmp(line, "record ", 7))
             FB_TRY(take_record(s, line));
         else if (line)

@@ -8,6 +8,7 @@
 #define FB_RUN_SUPERVISOR_H
 
 #include "run/experiment.h"
+#include "run/protocol.h"
 #include "store/record.h"
 
 struct fb_supervision {
@@ -23,6 +24,8 @@ struct fb_supervision {
     /* Called about once a second while waiting. May be NULL. */
     enum fb_status (*tick)(void *user);
     void *user;
+    char *unread; /* [FB_UNREAD_ROOM] what was said of the first file of inputs that could not be
+                     read, whose cases are refused; "" so far. May be NULL. */
 };
 
 /* Returns FB_OK when every case has its record, or when a signal stopped it: *signal is then SIGINT

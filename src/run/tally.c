@@ -56,6 +56,10 @@ int fb_tally_exit(const struct fb_tally *tally)
     size_t ran =
         tally->pass + tally->fail + tally->not_checkable + tally->crashed + tally->unjudged;
     bool silent_name = false;
+    if (*tally->unread) {
+        fb_log_warn("%s", tally->unread);
+        return 4;
+    }
     for (size_t i = 0; i < tally->named_count; i++) {
         if (!tally->named_ran[i]) {
             fb_log_warn("variant '%s' refused every case", tally->named[i]);

@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/record.h"
+#include "run/supervisor.h"
 
 struct fb_tally {
     size_t pass, fail, refused, not_checkable, crashed, unjudged;
     const char *const *named; /* variants asked for by name; borrowed */
     size_t named_count;
-    bool *named_ran; /* [named_count]: took at least one case */
+    bool *named_ran;             /* [named_count]: took at least one case */
+    char unread[FB_UNREAD_ROOM]; /* what was said of a file of inputs that cannot be read, or "" */
 };
 
 enum fb_status fb_tally_init(struct fb_tally *tally, const char *const *named, size_t count);
@@ -23,8 +24,9 @@ void fb_tally_add(struct fb_tally *tally, const struct fb_record *record);
 /* "12 passed, 0 failed, 4 refused", only what occurs beyond the first two. */
 void fb_tally_print(const struct fb_tally *tally, char *text, size_t size);
 
-/* 1 after a failure or a crash; 3 when nothing ran, or a variant named by -v refused every case
- * (said in one warning line each); else 0. */
+/* 4 when a file of inputs could not be read (said in one line); 1 after a failure or a crash; 3
+ * when nothing ran, or a variant named by -v refused every case (said in one warning line each);
+ * else 0. */
 int fb_tally_exit(const struct fb_tally *tally);
 void fb_tally_free(struct fb_tally *tally);
 

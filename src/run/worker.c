@@ -39,6 +39,13 @@ enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
                : FB_OK;
 }
 
+enum fb_status fb_worker_unread(struct fb_worker *worker, const char *why)
+{
+    fprintf(worker->records, "unread %s\n", why);
+    return fflush(worker->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
+                                   : FB_OK;
+}
+
 enum fb_status fb_worker_leave(struct fb_worker *worker)
 {
     fputs("leave\n", worker->records);

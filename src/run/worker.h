@@ -22,6 +22,9 @@ enum fb_status fb_worker_serve(const char *const *plugins, size_t plugin_count, 
 enum fb_status fb_worker_send(struct fb_worker *worker, size_t index,
                               const struct fb_record *record);
 
+/* Tells the supervisor that a file of inputs could not be read, and why. */
+enum fb_status fb_worker_unread(struct fb_worker *worker, const char *why);
+
 /* Tells the supervisor that this process ends here and the rest of its cases are to go to a fresh
  * one, and ends it. Returns only when the message cannot be sent. */
 enum fb_status fb_worker_leave(struct fb_worker *worker);
