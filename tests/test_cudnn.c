@@ -181,12 +181,12 @@ static void test_roles(void)
 /* ---- Refusals ------------------------------------------------------------------------------ */
 
 /* Why the variant refuses; "" when it does not, or only for want of the library. */
-static const char *refusal(const char *text, const char *numerics_text)
+static const char *refusal(const char *name, const char *text, const char *numerics_text)
 {
     static char reason[400];
     struct fb_problem problem;
     struct fb_numerics numerics;
-    const struct fb_variant *variant = fb_registry_find("cudnn-deterministic");
+    const struct fb_variant *variant = fb_registry_find(name);
     if (!variant || fb_problem_parse(&problem, text) != FB_OK ||
         fb_numerics_parse(&numerics, numerics_text) != FB_OK)
         return "the test is wrong";
@@ -222,12 +222,35 @@ static void test_refusals(void)
         {"n=64,d=64,dtype=bf16", "lse=bf16", "lse"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *why = refusal(cases[i].problem, cases[i].numerics);
+        const char *why = refusal("cudnn-deterministic", cases[i].problem, cases[i].numerics);
         tap_ok(strstr(why, cases[i].word) != NULL, "%s %s: %s", cases[i].problem, cases[i].numerics,
                why);
     }
-    tap_ok(!*refusal("b=2,h=8,hk=2,nq=100,nk=128,d=72,dtype=fp16,causal", ""),
-           "what it offers is not refused");
+    tap_ok(
+        !*refusal("cudnn-deterministic", "b=2,h=8,hk=2,nq=100,nk=128,d=72,dtype=fp16,causal", ""),
+        "what it offers is not refused");
+}
+
+/* Keys of zeros behind the last one: only the form with an accumulator stumbles over them. */
+static void test_open_tail(void)
+{
+    static const struct {
+        const char *problem;
+        bool refused;
+    } cases[] = {{"n=192,d=64,dtype=bf16", true},
+                 {"n=256,d=64,dtype=bf16", false},
+                 {"n=192,d=64,dtype=bf16,causal", false},
+                 {"nq=100,nk=192,d=64,dtype=bf16,mask=causal-topleft", false},
+                 {"nq=200,nk=192,d=64,dtype=bf16,mask=causal-topleft", true},
+                 {"n=192,d=64,dtype=bf16,window=8:-1", true},
+                 {"n=192,d=64,dtype=bf16,window=-1:0", false},
+                 {"n=192,d=64,dtype=bf16,window=8:8", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *why = refusal("cudnn", cases[i].problem, "");
+        tap_ok(cases[i].refused == (strstr(why, "multiple of 128") != NULL) &&
+                   !*refusal("cudnn-deterministic", cases[i].problem, ""),
+               "%s: %s", cases[i].problem, cases[i].refused ? "refused" : "taken");
+    }
 }
 
 int main(void)
@@ -240,6 +263,7 @@ int main(void)
     test_failures();
     test_roles();
     test_refusals();
+    test_open_tail();
     return tap_done();
 }
 

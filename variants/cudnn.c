@@ -106,6 +106,27 @@ static const char *cudnn_why_not(const struct fb_problem *p, const struct fb_num
     return library ? refuse_version(library, p) : why;
 }
 
+/* The engine that adds into an accumulator works the last tile's keys beyond nk out, too, as keys
+ * of zeros: p = exp(0 - lse) is infinite in rows whose lse is below -88, and infinity times a key
+ * of zeros is the NaN that dq gets. A mask hides them when it hides all beyond nk. */
+static const char *refuse_open_tail(const struct fb_problem *p)
+{
+    const int64_t offset = p->nk - p->nq; /* of the bottom-right diagonal */
+    const bool causal =
+        p->mask == FB_MASK_CAUSAL || (p->mask == FB_MASK_CAUSAL_TOPLEFT && offset >= 0);
+    const bool bounded = p->window_right != FB_OPEN && p->window_right <= 0;
+    return p->nk % 128 && !causal && !bounded ? "nk must be a multiple of 128 without a causal "
+                                                "mask: of rows with lse below -88 it "
+                                                "makes NaN (cudnn-deterministic does not)"
+                                              : NULL;
+}
+
+static const char *atomic_why_not(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    const char *why = cudnn_why_not(p, n);
+    return why ? why : refuse_open_tail(p);
+}
+
 /* ---- From problems to plans ---------------------------------------------------------------- */
 
 static int64_t nearer(int64_t a, int64_t b)
@@ -332,7 +353,7 @@ static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-#define CUDNN_VARIANT(id, pass, name_text, summary_text, bits, growth)                             \
+#define CUDNN_VARIANT(id, pass, name_text, summary_text, refuse, bits, growth)                     \
     static enum fb_status id##_sizes(const struct fb_problem *p, const struct fb_numerics *n,      \
                                      size_t *saved, size_t *workspace)                             \
     {                                                                                              \
@@ -352,7 +373,7 @@ static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
         .summary = summary_text,                                                                   \
         .backend = "cudnn",                                                                        \
         .properties = {.deterministic = bits, .gemms = 5, .workspace_growth = growth},             \
-        .why_not = cudnn_why_not,                                                                  \
+        .why_not = refuse,                                                                         \
         .sizes = id##_sizes,                                                                       \
         .prepare = id##_prepare,                                                                   \
         .release = cudnn_release,                                                                  \
@@ -361,10 +382,10 @@ static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
         .roundings = FB_ROUNDS_HEADS,                                                              \
     }
 
-CUDNN_VARIANT(atomic, FB_CUDNN_BACKWARD, "cudnn", "the vendor's fused attention",
+CUDNN_VARIANT(atomic, FB_CUDNN_BACKWARD, "cudnn", "the vendor's fused attention", atomic_why_not,
               FB_DET_DK | FB_DET_DV, FB_GROWTH_LINEAR);
 CUDNN_VARIANT(deterministic, FB_CUDNN_BACKWARD_DETERMINISTIC, "cudnn-deterministic",
-              "the vendor's, dQ in a matmul of its own from a stored dS", FB_DET_ALL,
+              "the vendor's, dQ in a matmul of its own from a stored dS", cudnn_why_not, FB_DET_ALL,
               FB_GROWTH_QUADRATIC);
 
 const struct fb_variant *const fb_variants_cudnn[] = {&atomic, &deterministic, NULL};
