@@ -95,11 +95,15 @@ static const char *refuse_version(const struct fb_cudnn_library *library,
     return NULL;
 }
 
-static const char *cudnn_why_not(const struct fb_problem *p, const struct fb_numerics *n)
+static const char *refuse_problem(const struct fb_problem *p, const struct fb_numerics *n)
 {
     const char *why = refuse_terms(p, n);
-    if (!why)
-        why = refuse_shape(p);
+    return why ? why : refuse_shape(p);
+}
+
+static const char *cudnn_why_not(const struct fb_problem *p, const struct fb_numerics *n)
+{
+    const char *why = refuse_problem(p, n);
     if (why)
         return why;
     const struct fb_cudnn_library *library = fb_cudnn_library(&why);
@@ -123,8 +127,10 @@ static const char *refuse_open_tail(const struct fb_problem *p)
 
 static const char *atomic_why_not(const struct fb_problem *p, const struct fb_numerics *n)
 {
-    const char *why = cudnn_why_not(p, n);
-    return why ? why : refuse_open_tail(p);
+    const char *why = refuse_problem(p, n);
+    if (!why)
+        why = refuse_open_tail(p);
+    return why ? why : cudnn_why_not(p, n); /* the library comes last: it may not be there */
 }
 
 /* ---- From problems to plans ---------------------------------------------------------------- */
