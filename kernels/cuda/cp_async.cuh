@@ -2,10 +2,10 @@
  *
  * cp.async: copies from global to shared memory that do not pass through registers (sm_80).
  *
- * A copy moves 16 bytes, both sides 16-byte aligned; with `valid` false it writes zeros and reads
- * nothing. Its completion is seen in one of two ways: by the thread that issued it, through groups
- * (commit, wait), or by everybody who waits on an mbarrier on which that thread "arrives when its
- * copies have landed".
+ * A copy moves 16 bytes, both sides 16-byte aligned, or 4; with `valid` false it writes zeros and
+ * reads nothing. Its completion is seen in one of two ways: by the thread that issued it, through
+ * groups (commit, wait), or by everybody who waits on an mbarrier on which that thread "arrives
+ * when its copies have landed".
  */
 #ifndef FB_KERNELS_CUDA_CP_ASYNC_CUH
 #define FB_KERNELS_CUDA_CP_ASYNC_CUH
@@ -18,6 +18,13 @@ __device__ __forceinline__ void cp_async_16(uint32_t to, const void *from, bool 
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                  "r"(valid ? 16 : 0)
+                 : "memory");
+}
+
+__device__ __forceinline__ void cp_async_4(uint32_t to, const void *from, bool valid)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
+                 "r"(valid ? 4 : 0)
                  : "memory");
 }
 

@@ -10,16 +10,20 @@
  * A block of the first takes all query heads that share its key head, one after the other, so that
  * grouped heads need no atomics either.
  *
- * Shared memory (floats): four tiles of R x (D + 4), two of R x (R + 8) for p and ds, three rows of
- * R. At D = 128: R = 64 173,056 bytes, R = 32 78,336, R = 16 37,056.
+ * Shared memory (floats): four tiles of R x (D + 4), two of R x (16 S + 16) for p and ds, three
+ * rows of R. At D = 128: R = 64 176,896 bytes, R = 32 80,256, R = 16 37,056; D = 256, R = 48
+ * 230,976.
+ *
  * Registers: dk, dv T x W each, s and dp T x T each, or dq T x W after them: 32 + 32 + 32 at D =
  * 128, R = 64, one block an SM. Up to D = 64 two blocks, 128 registers a thread.
  *
- * Rows of the next step are asked for while this one is worked on: they come from the L1 then.
+ * Rows of the next step are copied while dQ of this one is worked out, which reads neither; those
+ * of the first step and of the block's own tiles are all under way together. A step on the diagonal
+ * leaves out what the mask leaves out, by blocks of 16 x 16.
  *
- * Barriers: (1) before tiles are overwritten, their readers are done; (2) tiles are whole before
- * the score GEMMs; (3) p and ds are whole before the gradient GEMMs. Every barrier is reached by
- * all threads: the loop's bounds depend on the block alone.
+ * Barriers: (1) tiles are whole, and the last step's p and ds read; (2) p and ds are whole; (3) the
+ * tiles that the next step overwrites are read. Every barrier is reached by all threads: the loop's
+ * bounds depend on the block alone.
  *
  * Determinism: dk and dv: yes, sums run in the order of the loops. dq by atomics: no; by
  * simt_queries_kernel: yes.
@@ -34,56 +38,75 @@ namespace fb {
 
 constexpr float simt_log2e = 1.4426950408889634f;
 
+/* What rows of p and ds are made from: lse, or maximum and sum where a forward has left them. */
+template <int R>
+struct simt_rows {
+    float top[R], sum[R], delta[R];
+};
+
 template <int D, int R>
 struct simt_backward_shared {
     using shape = simt_shape<D, R>;
     float q[shape::tile], dout[shape::tile], k[shape::tile], v[shape::tile];
     float p[shape::scores], ds[shape::scores];
-    float top[R], factor[R], delta[R]; /* p = exp2(scale log2e s - top) factor */
+    simt_rows<R> rows;
 };
 
-/* What a row of p is made from: lse, or maximum and sum where a forward has left them. */
 template <int R>
-__device__ __forceinline__ void simt_load_rows(float *top, float *factor, float *delta,
-                                               const fb_simt_call &call, int64_t b, int64_t h,
-                                               int64_t first)
+__device__ __forceinline__ void simt_copy_rows(simt_rows<R> &rows, const fb_simt_call &call,
+                                               int64_t b, int64_t h, int64_t first)
 {
-    const int64_t i = first + threadIdx.x;
-    if (threadIdx.x >= R)
+    const int r = threadIdx.x;
+    if (r >= R)
         return;
-    const int64_t row = (b * call.h + h) * call.nq + i;
-    const bool inside = i < call.nq, own = call.row_max != nullptr;
-    top[threadIdx.x] = !inside ? 0
-                       : own   ? call.row_max[row] * simt_log2e
-                               : simt_head(call.lse, b, h)[i * call.lse.stride[2]] * simt_log2e;
-    factor[threadIdx.x] = inside && own ? 1 / call.row_sum[row] : 1;
-    delta[threadIdx.x] = inside ? call.delta[row] : 0;
+    const bool inside = first + r < call.nq;
+    const int64_t i = inside ? first + r : 0, row = (b * call.h + h) * call.nq + i;
+    if (call.row_max) {
+        simt_copy<1>(rows.top + r, call.row_max + row, inside);
+        simt_copy<1>(rows.sum + r, call.row_sum + row, inside);
+    } else {
+        simt_copy<1>(rows.top + r, simt_head(call.lse, b, h) + i * call.lse.stride[2], inside);
+    }
+    simt_copy<1>(rows.delta + r, call.delta + row, inside);
+}
+
+/* Queries of the tile at i0, and what goes with them. */
+template <int D, int R>
+__device__ __forceinline__ void simt_copy_queries(simt_backward_shared<D, R> &m,
+                                                  const fb_simt_call &call, int64_t b, int64_t h,
+                                                  int64_t i0)
+{
+    simt_copy_tile<D, R>(m.q, call.q, b, h, i0, call.nq, call.d);
+    simt_copy_tile<D, R>(m.dout, call.dout, b, h, i0, call.nq, call.dv);
+    simt_copy_rows<R>(m.rows, call, b, h, i0);
 }
 
 /* p and ds of a tile pair into shared memory: s and dp from their tiles, both masked. */
-template <int D, int R>
+template <int D, int R, bool Lower>
 __device__ __forceinline__ void simt_p_ds(simt_backward_shared<D, R> &m, const fb_simt_call &call,
                                           int64_t i0, int64_t j0, simt_thread at)
 {
     using shape = simt_shape<D, R>;
     float s[shape::T][shape::T] = {}, dp[shape::T][shape::T] = {};
     const float c = call.scale * simt_log2e;
-    const bool all = simt_all_visible<R>(call, i0, j0);
+    const bool all = !Lower && simt_all_visible<R>(call, i0, j0);
     const simt_band band = simt_band_find<R>(call, i0, j0);
-    simt_scores<D, R>(s, m.q, m.k, at);
-    simt_scores<D, R>(dp, m.dout, m.v, at);
+    simt_scores<D, R, Lower>(s, m.q, m.k, at);
+    simt_scores<D, R, Lower>(dp, m.dout, m.v, at);
 #pragma unroll
     for (int i = 0; i < shape::T; i++) {
         const int row = at.y + 16 * i;
-        const float top = m.top[row], factor = m.factor[row], delta = m.delta[row];
+        const float top = m.rows.top[row] * simt_log2e, delta = m.rows.delta[row];
+        const float factor = call.row_max ? 1 / m.rows.sum[row] : 1;
 #pragma unroll
         for (int j = 0; j < shape::T; j++) {
-            const int column = at.x + 16 * j;
-            const bool seen = all || band.visible(row, column);
+            const bool seen = all || band.visible(row, at.x + 16 * j);
             const float p = seen ? exp2f(fmaf(s[i][j], c, -top)) * factor : 0;
-            m.p[row * shape::lds + column] = p;
-            m.ds[row * shape::lds + column] = seen ? p * (dp[i][j] - delta) : 0;
+            s[i][j] = p;
+            dp[i][j] = seen ? p * (dp[i][j] - delta) : 0;
         }
+        simt_put_scores<D, R>(m.p, row, s[i], at);
+        simt_put_scores<D, R>(m.ds, row, dp[i], at);
     }
 }
 
@@ -137,75 +160,77 @@ struct simt_atomic_dq {
 /* ---- Main loops --------------------------------------------------------------------------------
  */
 
-/* Rows of a gradient tile from `to` on, `apart` rows between a thread's, of which `rows` exist. */
-template <int D, int R>
-__device__ __forceinline__ void simt_store_rows(const float (&out)[R / 16][D / 16], float *to,
-                                                int64_t stride, int apart, int rows, int width,
-                                                float factor, simt_thread at)
-{
-    using shape = simt_shape<D, R>;
-#pragma unroll
-    for (int i = 0; i < shape::T; i++, to += apart * stride) {
-        if (i * apart >= rows)
-            break;
-#pragma unroll
-        for (int w = 0; w < shape::W; w++) {
-            const int column = simt_column<D, R>(at.x, w);
-            if (column < width)
-                to[column] = factor * out[i][w];
-        }
-    }
-}
-
-/* A gradient tile whose rows are first + T y + i: dk, dv. */
-template <int D, int R>
-__device__ __forceinline__ void
-simt_store_turned(const float (&out)[R / 16][D / 16], const fb_simt_view &view, int64_t b,
-                  int64_t h, int64_t first, int64_t n, int width, float factor, simt_thread at)
-{
-    const int64_t row = first + at.y * simt_shape<D, R>::T;
-    float *to = view.data + b * view.stride[0] + h * view.stride[1] + row * view.stride[2];
-    simt_store_rows<D, R>(out, to, view.stride[2], 1, (int)simt_least(R, n - row), width, factor,
-                          at);
-}
-
-/* One where rows are first + y + 16 i: dq. */
+/* A gradient tile whose rows are first + y + 16 i. */
 template <int D, int R>
 __device__ __forceinline__ void
 simt_store(const float (&out)[R / 16][D / 16], const fb_simt_view &view, int64_t b, int64_t h,
            int64_t first, int64_t n, int width, float factor, simt_thread at)
 {
-    const int64_t row = first + at.y;
-    float *to = view.data + b * view.stride[0] + h * view.stride[1] + row * view.stride[2];
-    simt_store_rows<D, R>(out, to, view.stride[2], 16, (int)simt_least(R, n - row), width, factor,
-                          at);
+    using shape = simt_shape<D, R>;
+    const bool wide = shape::V == 4 && simt_aligned(view, width);
+    const int rows = (int)simt_least(R, n - first);
+    float *to =
+        view.data + b * view.stride[0] + h * view.stride[1] + (first + at.y) * view.stride[2];
+#pragma unroll
+    for (int i = 0; i < shape::T; i++, to += 16 * view.stride[2]) {
+        if (at.y + 16 * i >= rows)
+            break;
+#pragma unroll
+        for (int w = 0; w < shape::W; w += shape::V) {
+            const int column = simt_column<D, R>(at.x, w);
+            float x[shape::V];
+#pragma unroll
+            for (int e = 0; e < shape::V; e++)
+                x[e] = factor * out[i][w + e];
+            if (wide && column < width)
+                simt_put<shape::V>(to + column, x);
+#pragma unroll
+            for (int e = 0; e < shape::V; e++)
+                if (!wide && column + e < width)
+                    to[column + e] = x[e];
+        }
+    }
 }
 
-/* One query tile of query head h against the block's key tile. */
+/* A query tile of a query head, among those that a block of keys walks. */
+struct simt_step {
+    int64_t h, tile;
+};
+
+/* One step against the block's key tile; `next` is copied where there is `more`. */
 template <int D, int R, class Dq>
-__device__ __forceinline__ void simt_keys_step(simt_backward_shared<D, R> &m,
-                                               const fb_simt_call &call, int64_t b, int64_t h,
-                                               int64_t i0, int64_t j0, float (&dk)[R / 16][D / 16],
-                                               float (&dv)[R / 16][D / 16], simt_thread at)
+__device__ __forceinline__ void
+simt_keys_step(simt_backward_shared<D, R> &m, const fb_simt_call &call, int64_t b, simt_step now,
+               simt_step next, bool more, int64_t j0, float (&dk)[R / 16][D / 16],
+               float (&dv)[R / 16][D / 16], simt_thread at)
 {
-    __syncthreads(); /* (1) the last step's reads of q, dout, p, ds */
-    simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
-                         simt_aligned(call.q, call.d));
-    simt_load_tile<D, R>(m.dout, simt_head(call.dout, b, h), call.dout.stride[2], i0, call.nq,
-                         call.dv, simt_aligned(call.dout, call.dv));
-    simt_load_rows<R>(m.top, m.factor, m.delta, call, b, h, i0);
+    const int64_t i0 = now.tile * R;
+    const bool lower = simt_lower(call, i0, j0);
+    simt_wait<0>();
+    __syncthreads(); /* (1) */
+    if (lower)
+        simt_p_ds<D, R, true>(m, call, i0, j0, at);
+    else
+        simt_p_ds<D, R, false>(m, call, i0, j0, at);
     __syncthreads(); /* (2) */
-    simt_prefetch_tile<D, R>(simt_head(call.q, b, h), call.q.stride[2], i0 + R, call.nq, call.d);
-    simt_prefetch_tile<D, R>(simt_head(call.dout, b, h), call.dout.stride[2], i0 + R, call.nq,
-                             call.dv);
-    simt_p_ds<D, R>(m, call, i0, j0, at);
+    if (lower) {
+        simt_add_turned<D, R, true>(dv, m.p, m.dout, at);
+        simt_add_turned<D, R, true>(dk, m.ds, m.q, at);
+    } else {
+        simt_add_turned<D, R>(dv, m.p, m.dout, at);
+        simt_add_turned<D, R>(dk, m.ds, m.q, at);
+    }
     __syncthreads(); /* (3) */
-    simt_add_turned<D, R>(dv, m.p, m.dout, at);
-    simt_add_turned<D, R>(dk, m.ds, m.q, at);
+    if (more)
+        simt_copy_queries<D, R>(m, call, b, next.h, next.tile * R);
+    simt_close();
     if constexpr (Dq::wanted) {
         float dq[R / 16][D / 16] = {};
-        simt_add<D, R>(dq, m.ds, m.k, at);
-        Dq::template add<D, R>(dq, call, b, h, i0, at);
+        if (lower)
+            simt_add<D, R, true>(dq, m.ds, m.k, at);
+        else
+            simt_add<D, R>(dq, m.ds, m.k, at);
+        Dq::template add<D, R>(dq, call, b, now.h, i0, at);
     }
 }
 
@@ -224,18 +249,53 @@ __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     int64_t first, end;
     simt_query_tiles<R>(call, j0, &first, &end);
     float dk[shape::T][shape::W] = {}, dv[shape::T][shape::W] = {};
-    simt_load_tile<D, R>(m.k, simt_head(call.k, b, hk), call.k.stride[2], j0, call.nk, call.d,
-                         simt_aligned(call.k, call.d));
-    simt_load_tile<D, R>(m.v, simt_head(call.v, b, hk), call.v.stride[2], j0, call.nk, call.dv,
-                         simt_aligned(call.v, call.dv));
-    for (int64_t h = hk * group; h < (hk + 1) * group; h++)
-        for (int64_t tile = first; tile < end; tile++)
-            simt_keys_step<D, R, Dq>(m, call, b, h, tile * R, j0, dk, dv, at);
-    simt_store_turned<D, R>(dk, call.grad_k, b, hk, j0, call.nk, call.d, call.scale, at);
-    simt_store_turned<D, R>(dv, call.grad_v, b, hk, j0, call.nk, call.dv, 1, at);
+    simt_step now = {hk * group, first};
+    bool more = first < end;
+    if (more) {
+        simt_copy_queries<D, R>(m, call, b, now.h, first * R);
+        simt_copy_tile<D, R>(m.k, call.k, b, hk, j0, call.nk, call.d);
+        simt_copy_tile<D, R>(m.v, call.v, b, hk, j0, call.nk, call.dv);
+        simt_close();
+    }
+    while (more) {
+        const bool last = now.tile + 1 == end;
+        const simt_step next = {now.h + last, last ? first : now.tile + 1};
+        more = next.h < (hk + 1) * group;
+        simt_keys_step<D, R, Dq>(m, call, b, now, next, more, j0, dk, dv, at);
+        now = next;
+    }
+    simt_store<D, R>(dk, call.grad_k, b, hk, j0, call.nk, call.d, call.scale, at);
+    simt_store<D, R>(dv, call.grad_v, b, hk, j0, call.nk, call.dv, 1, at);
 }
 
-/* Blocks: query tiles of all batches and query heads. Only ds of the score tiles is used. */
+/* One key tile against the block's queries. Where there are `more`, the next is copied: v while dq
+ * is worked out, k behind that. Only ds of the score tiles is used. */
+template <int D, int R>
+__device__ __forceinline__ void
+simt_queries_step(simt_backward_shared<D, R> &m, const fb_simt_call &call, int64_t b, int64_t hk,
+                  int64_t i0, int64_t j0, bool more, float (&dq)[R / 16][D / 16], simt_thread at)
+{
+    const bool lower = simt_lower(call, i0, j0);
+    simt_wait<0>();
+    __syncthreads(); /* (1) */
+    if (lower)
+        simt_p_ds<D, R, true>(m, call, i0, j0, at);
+    else
+        simt_p_ds<D, R, false>(m, call, i0, j0, at);
+    __syncthreads(); /* (2), and (3) of v */
+    if (more)
+        simt_copy_tile<D, R>(m.v, call.v, b, hk, j0 + R, call.nk, call.dv);
+    if (lower)
+        simt_add<D, R, true>(dq, m.ds, m.k, at);
+    else
+        simt_add<D, R>(dq, m.ds, m.k, at);
+    __syncthreads(); /* (3) of k */
+    if (more)
+        simt_copy_tile<D, R>(m.k, call.k, b, hk, j0 + R, call.nk, call.d);
+    simt_close();
+}
+
+/* Blocks: query tiles of all batches and query heads. */
 template <int D, int R>
 __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_queries_kernel(const __grid_constant__ fb_simt_call call)
@@ -246,28 +306,19 @@ __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     const simt_thread at = simt_place();
     const int64_t group = call.h / call.hk, heads = call.b * call.h, tiles = (call.nq + R - 1) / R;
     const simt_block block = simt_find_block(call, blockIdx.x, heads, tiles);
-    const int64_t b = block.head / call.h, h = block.head % call.h;
+    const int64_t b = block.head / call.h, h = block.head % call.h, hk = h / group;
     const int64_t i0 = (tiles - 1 - block.tile) * R;
     int64_t first, end;
     simt_key_tiles<R>(call, i0, &first, &end);
     float dq[shape::T][shape::W] = {};
-    simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
-                         simt_aligned(call.q, call.d));
-    simt_load_tile<D, R>(m.dout, simt_head(call.dout, b, h), call.dout.stride[2], i0, call.nq,
-                         call.dv, simt_aligned(call.dout, call.dv));
-    simt_load_rows<R>(m.top, m.factor, m.delta, call, b, h, i0);
-    for (int64_t tile = first; tile < end; tile++) {
-        const int64_t j0 = tile * R;
-        __syncthreads(); /* (1) the last step's reads of k, v, ds */
-        simt_load_tile<D, R>(m.k, simt_head(call.k, b, h / group), call.k.stride[2], j0, call.nk,
-                             call.d, simt_aligned(call.k, call.d));
-        simt_load_tile<D, R>(m.v, simt_head(call.v, b, h / group), call.v.stride[2], j0, call.nk,
-                             call.dv, simt_aligned(call.v, call.dv));
-        __syncthreads(); /* (2) */
-        simt_p_ds<D, R>(m, call, i0, j0, at);
-        __syncthreads(); /* (3) */
-        simt_add<D, R>(dq, m.ds, m.k, at);
+    if (first < end) {
+        simt_copy_queries<D, R>(m, call, b, h, i0);
+        simt_copy_tile<D, R>(m.k, call.k, b, hk, first * R, call.nk, call.d);
+        simt_copy_tile<D, R>(m.v, call.v, b, hk, first * R, call.nk, call.dv);
+        simt_close();
     }
+    for (int64_t j0 = first * R; j0 < end * R; j0 += R)
+        simt_queries_step<D, R>(m, call, b, hk, i0, j0, j0 + R < end * R, dq, at);
     simt_store<D, R>(dq, call.grad_q, b, h, i0, call.nq, call.d, call.scale, at);
 }
 

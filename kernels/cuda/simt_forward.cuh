@@ -8,11 +8,13 @@
  * thread adds up its own columns, rescaled as the maximum grows, and they are put together once, at
  * the end. It is of p before any rounding.
  *
- * Shared memory (floats): q, k, v R x (D + 4) each, p R x (R + 8), 2 R for the exchange: less than
- * the backward's. Registers: o T x W, s T x T, maximum and sum T each.
+ * Shared memory (floats): q, k, v R x (D + 4) each, p R x (16 S + 16), 2 R for the exchange: less
+ * than the backward's. Registers: o T x W, s T x T, maximum and sum T each.
  *
- * Barriers: (1) the last step's readers of k, v, p, (2) k and v are whole, (3) the maxima of both
- * warps, (4) p is whole.
+ * v of a step is copied while its scores are worked out, k of the next while p v is.
+ *
+ * Barriers: (1) k is whole; v, p and the maxima of the last step are read, (2) the maxima of both
+ * warps are there, k is read, (3) v and p are whole.
  * Determinism: yes. Source: Dao, FlashAttention-2 (2023), algorithm 1.
  */
 #ifndef FB_KERNELS_CUDA_SIMT_FORWARD_CUH
@@ -36,31 +38,31 @@ struct simt_softmax {
     float top[R / 16], sum[R / 16];
 };
 
-/* The larger, or the sum, of the 8 lanes that share a row in this warp. */
+/* The larger, or the sum, of the 8 lanes that share a row in this warp: simt_place, bits 1 to 3. */
 __device__ __forceinline__ float simt_max_of_8(float x)
 {
-    for (int step = 4; step > 0; step /= 2)
+    for (int step = 8; step > 1; step /= 2)
         x = fmaxf(x, __shfl_xor_sync(~0u, x, step));
     return x;
 }
 __device__ __forceinline__ float simt_sum_of_8(float x)
 {
-    for (int step = 4; step > 0; step /= 2)
+    for (int step = 8; step > 1; step /= 2)
         x += __shfl_xor_sync(~0u, x, step);
     return x;
 }
 
 /* Scores of a tile in powers of two, -inf where not visible, and their maxima in both warps. */
-template <int D, int R>
+template <int D, int R, bool Lower>
 __device__ __forceinline__ void
 simt_masked_scores(float (&s)[R / 16][R / 16], simt_forward_shared<D, R> &m,
                    const fb_simt_call &call, int64_t i0, int64_t j0, simt_thread at)
 {
     using shape = simt_shape<D, R>;
     const float c = call.scale * simt_log2e;
-    const bool all = simt_all_visible<R>(call, i0, j0);
+    const bool all = !Lower && simt_all_visible<R>(call, i0, j0);
     const simt_band band = simt_band_find<R>(call, i0, j0);
-    simt_scores<D, R>(s, m.q, m.k, at);
+    simt_scores<D, R, Lower>(s, m.q, m.k, at);
 #pragma unroll
     for (int i = 0; i < shape::T; i++) {
         const int row = at.y + 16 * i;
@@ -79,7 +81,7 @@ simt_masked_scores(float (&s)[R / 16][R / 16], simt_forward_shared<D, R> &m,
 
 /* p into shared memory; o and the sums are rescaled to the new maximum. */
 template <int D, int R>
-__device__ __forceinline__ void simt_next_p(const float (&s)[R / 16][R / 16],
+__device__ __forceinline__ void simt_next_p(float (&s)[R / 16][R / 16],
                                             simt_forward_shared<D, R> &m, simt_softmax<R> &soft,
                                             float (&o)[R / 16][D / 16], simt_thread at)
 {
@@ -98,10 +100,10 @@ __device__ __forceinline__ void simt_next_p(const float (&s)[R / 16][R / 16],
             o[i][w] *= rescale;
 #pragma unroll
         for (int j = 0; j < shape::T; j++) {
-            const float p = exp2f(s[i][j] - top);
-            soft.sum[i] += p;
-            m.p[row * shape::lds + at.x + 16 * j] = p;
+            s[i][j] = exp2f(s[i][j] - top);
+            soft.sum[i] += s[i][j];
         }
+        simt_put_scores<D, R>(m.p, row, s[i], at);
     }
 }
 
@@ -110,7 +112,7 @@ template <int D, int R>
 __device__ __forceinline__ void simt_whole_sums(simt_forward_shared<D, R> &m, simt_softmax<R> &soft,
                                                 simt_thread at)
 {
-    __syncthreads(); /* (3) the last step's maxima */
+    __syncthreads(); /* the last step's maxima are read */
     for (int i = 0; i < R / 16; i++) {
         const float sum = simt_sum_of_8(soft.sum[i]);
         if (at.x % 8 == 0)
@@ -148,6 +150,30 @@ simt_store_forward(float (&o)[R / 16][D / 16], const simt_softmax<R> &soft,
     simt_store<D, R>(o, call.o, b, h, i0, call.nq, call.dv, 1, at);
 }
 
+/* The tile of keys at j0 against the block's queries; k of the tile at `next`, where that is >= 0,
+ * is under way at the end, as k of this one is at the start. */
+template <int D, int R, bool Lower>
+__device__ __forceinline__ void
+simt_forward_step(simt_forward_shared<D, R> &m, simt_softmax<R> &soft, const fb_simt_call &call,
+                  int64_t b, int64_t hk, int64_t i0, int64_t j0, int64_t next,
+                  float (&o)[R / 16][D / 16], simt_thread at)
+{
+    float s[R / 16][R / 16] = {};
+    simt_wait<0>();
+    __syncthreads(); /* (1) */
+    simt_copy_tile<D, R>(m.v, call.v, b, hk, j0, call.nk, call.dv);
+    simt_close();
+    simt_masked_scores<D, R, Lower>(s, m, call, i0, j0, at);
+    __syncthreads(); /* (2) */
+    if (next >= 0)
+        simt_copy_tile<D, R>(m.k, call.k, b, hk, next, call.nk, call.d);
+    simt_close();
+    simt_next_p<D, R>(s, m, soft, o, at);
+    simt_wait<1>();  /* all but k */
+    __syncthreads(); /* (3) */
+    simt_add<D, R, Lower>(o, m.p, m.v, at);
+}
+
 /* Blocks: query tiles of all batches and query heads. */
 template <int D, int R>
 __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
@@ -159,7 +185,7 @@ __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     const simt_thread at = simt_place();
     const int64_t group = call.h / call.hk, heads = call.b * call.h, tiles = (call.nq + R - 1) / R;
     const simt_block block = simt_find_block(call, blockIdx.x, heads, tiles);
-    const int64_t b = block.head / call.h, h = block.head % call.h;
+    const int64_t b = block.head / call.h, h = block.head % call.h, hk = h / group;
     const int64_t i0 = (tiles - 1 - block.tile) * R;
     int64_t first, end;
     simt_key_tiles<R>(call, i0, &first, &end);
@@ -167,21 +193,17 @@ __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_softmax<R> soft;
     for (int i = 0; i < shape::T; i++)
         soft.top[i] = -INFINITY, soft.sum[i] = 0;
-    simt_load_tile<D, R>(m.q, simt_head(call.q, b, h), call.q.stride[2], i0, call.nq, call.d,
-                         simt_aligned(call.q, call.d));
+    if (first < end) {
+        simt_copy_tile<D, R>(m.q, call.q, b, h, i0, call.nq, call.d);
+        simt_copy_tile<D, R>(m.k, call.k, b, hk, first * R, call.nk, call.d);
+        simt_close();
+    }
     for (int64_t tile = first; tile < end; tile++) {
-        float s[shape::T][shape::T] = {};
-        __syncthreads(); /* (1) */
-        simt_load_tile<D, R>(m.k, simt_head(call.k, b, h / group), call.k.stride[2], tile * R,
-                             call.nk, call.d, simt_aligned(call.k, call.d));
-        simt_load_tile<D, R>(m.v, simt_head(call.v, b, h / group), call.v.stride[2], tile * R,
-                             call.nk, call.dv, simt_aligned(call.v, call.dv));
-        __syncthreads(); /* (2) */
-        simt_masked_scores<D, R>(s, m, call, i0, tile * R, at);
-        __syncthreads(); /* (3) */
-        simt_next_p<D, R>(s, m, soft, o, at);
-        __syncthreads(); /* (4) */
-        simt_add<D, R>(o, m.p, m.v, at);
+        const int64_t j0 = tile * R, next = tile + 1 < end ? j0 + R : -1;
+        if (simt_lower(call, i0, j0))
+            simt_forward_step<D, R, true>(m, soft, call, b, hk, i0, j0, next, o, at);
+        else
+            simt_forward_step<D, R, false>(m, soft, call, b, hk, i0, j0, next, o, at);
     }
     simt_whole_sums<D, R>(m, soft, at);
     simt_store_forward<D, R>(o, soft, call, b, h, i0, at);

@@ -4,7 +4,7 @@
  *
  * The race: blocks of different key tiles read an element of dQ, add to it and write it back, and
  * what another block wrote between is lost. Budget and barriers are those of simt_backward.cuh at D
- * = 64, R = 32: 45,440 bytes of shared memory, which every device has. dQ is neither right nor
+ * = 64, R = 32: 47,488 bytes of shared memory, which every device has. dQ is neither right nor
  * deterministic; dK and dV are both.
  */
 #include "kernels/cuda/simt_backward.cuh"
