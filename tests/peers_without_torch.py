@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import types
 
 import numpy
 
@@ -150,6 +151,50 @@ def test_problem():
     ok("group" in raises(Refused, lambda: PEERS["torch-efficient"].refuse(p)), "... not elsewhere")
 
 
+# ---- A peer without an operator of its own --------------------------------------------------------
+
+
+class Torch:
+    """What torch-math asks of PyTorch; autograd gives what the output says."""
+
+    def __init__(self, operators):
+        self.ops = types.SimpleNamespace(aten=types.SimpleNamespace(**dict.fromkeys(operators)))
+        self.nn = types.SimpleNamespace(functional=self)
+        self.autograd, self.asked = self, {}
+
+    def scaled_dot_product_attention(self, *inputs, **options):
+        self.asked.update(options)
+        return ("o of", *inputs)
+
+    def grad(self, output, inputs, dout, retain_graph):
+        return [output, inputs, dout, retain_graph]
+
+
+class Leaf:
+    def detach(self):
+        return self
+
+    def requires_grad_(self):
+        return self
+
+
+def test_math():
+    kind = PEERS["torch-math"]
+    ok("_attention_math" in kind.present(Torch([])), "torch-math: a PyTorch without it")
+    ok(kind.present(Torch(["_scaled_dot_product_attention_math"])) is None, "... and with it")
+    p = problem.parse("b=1,h=2,hk=1,nq=8,nk=8,d=16,dv=16,dtype=bf16,mask=causal")
+    ok(not raises(Refused, lambda: kind.refuse(p)), "grouped heads under a causal mask go")
+    torch, leaves = Torch([]), [Leaf() for _ in range(4)]
+    peer = kind(torch, p, leaves)
+    peer.context = contextlib.nullcontext
+    out, lse, saved = peer.forward()
+    ok(out == ("o of", *leaves[:3]) and lse is None and saved == () and peer.direct() is None,
+       "its forward is PyTorch's, and there is no operator to call behind it")
+    ok(torch.asked == {"is_causal": True, "scale": p.scale, "enable_gqa": True},
+       "asked for with mask, scale and groups")
+    ok(peer.autograd() == [out, leaves[:3], leaves[3], True], "its backward is autograd's")
+
+
 # ---- Statistics and sampling ---------------------------------------------------------------------
 
 
@@ -272,7 +317,8 @@ def test_command_line():
     ok(status == 4 and err.count("\n") == 1, "an experiment that is not there")
 
 
-for test in (test_inputs, test_grid, test_problem, test_sampling, test_journal, test_command_line):
+for test in (test_inputs, test_grid, test_problem, test_math, test_sampling, test_journal,
+             test_command_line):
     test()
 print(f"1..{count}")
 sys.exit(failed > 0)

@@ -195,6 +195,23 @@ class ThroughAutograd(Peer):
         return self.output, None, ()
 
 
+class Math(ThroughAutograd, Sdpa):
+    """Whole matrices of scores: the decomposed path, which has no backward operator of its own."""
+
+    name = "torch-math"
+    summary = "the materialised attention of PyTorch's plain operators"
+    backend = "MATH"
+    operator = "_scaled_dot_product_attention_math"
+    deterministic = "dq+dk+dv"
+    gemms = 4  # P is kept
+
+    @classmethod
+    def present(cls, torch):
+        if not hasattr(torch.ops.aten, cls.operator):
+            return f"this PyTorch has no operator aten::{cls.operator}"
+        return None
+
+
 class Flex(ThroughAutograd):
     name = "torch-flex"
     summary = "FlexAttention, compiled"
@@ -300,5 +317,5 @@ class Fa4(FlashAttn):
 
 PEERS = {
     peer.name: peer
-    for peer in (Flash, FlashDeterministic, Cudnn, Efficient, Flex, Fa2, Fa3, Fa4)
+    for peer in (Flash, FlashDeterministic, Cudnn, Efficient, Math, Flex, Fa2, Fa3, Fa4)
 }
