@@ -49,7 +49,8 @@ struct simt_shape {
     static constexpr int ld = D + 4, lds = 16 * S + (S == 1 ? 8 : 16);
     static constexpr int tile = R * ld, scores = R * lds;   /* floats */
     static constexpr int ctas = D <= 64 && R == 64 ? 2 : 1; /* an SM */
-    static constexpr int unroll = ctas == 2 ? 2 : 4;        /* of the loops along a product's sum */
+    /* Of the loops along a product's sum: whole, and those that the diagonal cuts short. */
+    static constexpr int unroll = ctas == 2 ? 4 : 8, unroll_lower = 2;
 };
 
 struct simt_thread {
@@ -187,7 +188,7 @@ __device__ __forceinline__ void simt_scores(float (&s)[R / 16][R / 16], const fl
                                             const float *b, simt_thread at)
 {
     using shape = simt_shape<D, R>;
-#pragma unroll(shape::unroll)
+#pragma unroll(Lower ? shape::unroll_lower : shape::unroll)
     for (int c = 0; c < D; c += 4) {
         float u[shape::T][4], v[shape::T][4];
 #pragma unroll
@@ -228,7 +229,7 @@ __device__ __forceinline__ void simt_add_turned(float (&out)[R / 16][D / 16], co
     constexpr int parts = Lower ? shape::T : 1, rows = R / parts;
 #pragma unroll
     for (int part = 0; part < parts; part++) {
-#pragma unroll(shape::unroll)
+#pragma unroll(Lower ? shape::unroll_lower : shape::unroll)
         for (int r = part * rows; r < part * rows + rows; r++) {
             float u[shape::S], v[shape::W];
             simt_load<shape::S>(p + r * shape::lds + at.y * shape::S, u);
