@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * simt.h: attention in plain fp32 CUDA, for any device: no tensor cores, no asynchronous copies.
+ * simt.h: attention in plain fp32 CUDA, for any device: no tensor cores; copies go by while others
+ * work where the device can.
  * Callable from C. Each call enqueues one kernel and returns 0 or the cudaError_t of the launch.
  */
 #ifndef FB_KERNELS_CUDA_SIMT_H
