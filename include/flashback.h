@@ -218,8 +218,7 @@ struct fb_context {
 #define FB_ACCEPT_KEEP 1u /* fb_args.keep is honoured */
 
 /* Bits of fb_variant.roundings. */
-#define FB_ROUNDS_HEADS 1u /* grouped heads: each query head's share of dk and dv is in the dtype  \
-                            */
+#define FB_ROUNDS_HEADS 1u /* grouped heads: shares of dk and dv pass through the dtype */
 
 enum fb_growth { FB_GROWTH_NONE, FB_GROWTH_LINEAR, FB_GROWTH_QUADRATIC }; /* in n */
 

@@ -88,6 +88,7 @@ enum fb_status fb_cuda_rival(struct fb_device *device, struct fb_rival **out)
         return fb_fail(FB_NO_MEMORY, "no memory for a second load");
     rival->base.end = end;
     FB_TRY_OUT(find_memory(rival, device->memory));
+    FB_TRY_OUT(device->memory->fill(device->memory, rival->memory, 0, rival->bytes));
     FB_TRY_OUT(fb_cuda_status((int)cudaStreamCreateWithFlags(&rival->stream, cudaStreamNonBlocking),
                               "a second load"));
     /* A load that cannot be launched is told here; and its code is on the device before the first
