@@ -116,41 +116,19 @@ static int64_t at_most(int64_t x, int64_t most)
     return x < most ? x : most;
 }
 
-static int64_t sm_count(void)
-{
-    const int sms = fb_cuda_device()->sms;
-    return sms > 0 ? sms : 1;
-}
-
-/* CTAs a key head under partials, one an SM: G take ceil(units G / SMs) waves of ceil(tiles / G)
- * tiles each. The smallest G of the least time, up to what fills the machine once. */
-static int partial_copies(const struct fb_problem *p)
-{
-    const int64_t tiles = tiles_of(p->nk, fb_sm80_kernels_for(p)->bn);
-    const int64_t units = p->b * p->hk, sms = sm_count();
-    int64_t best = 1, least = INT64_MAX;
-    if (units == 0 || tiles == 0)
-        return 1;
-    for (int64_t g = 1; g <= at_most(tiles, tiles_of(sms, p->b * p->h)); g++) {
-        const int64_t time = tiles_of(units * g, sms) * tiles_of(tiles, g);
-        if (time < least)
-            best = g, least = time;
-    }
-    return (int)best;
-}
-
 struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *p, enum fb_sm80_dq policy)
 {
     /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
     if (policy == FB_SM80_DQ_ORDERED && p->nq == 0)
         policy = FB_SM80_DQ_ATOMIC;
-    return (struct fb_sm80_plan){policy, policy == FB_SM80_DQ_PARTIALS ? partial_copies(p) : 1};
+    return (struct fb_sm80_plan){policy, policy == FB_SM80_DQ_PARTIALS ? fb_sm80_copies(p) : 1};
 }
 
 static size_t round_up(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
 }
+
 /* The parts of the workspace, each on 256 bytes. */
 struct parts {
     size_t rows, sums, turns; /* bytes of lse2 (and of delta), of the sums of dQ, of counters */
@@ -251,51 +229,6 @@ static void set_numerics(struct fb_sm80_args *c, const struct fb_numerics *n)
     c->delta_bf16 = n->delta == FB_DELTA_BF16;
 }
 
-/*
- * Do key tiles take their turns to add to dQ from the last one on? Upwards is the better order
- * where it can be had: under a causal mask the longest tiles are then launched first. But a CTA
- * then starts behind the one before it, by the query tiles of one key tile. That is little where a
- * key tile has many, once, and too much where all tiles are short (a window) or where it comes
- * again with every query head of a group; downwards, a CTA is the first to add on its diagonal.
- */
-static int is_downwards(const struct fb_problem *p)
-{
-    const int bounded = p->mask != FB_MASK_FULL || p->window_right != FB_OPEN;
-    return bounded && (p->window_left != FB_OPEN || p->h > p->hk);
-}
-
-/* Units side by side where additions to dQ take turns upwards. The fewer CTAs of a unit run at
- * once, the fewer wait for each other when they start; the closer they run, the more they find in
- * the L2, which counts where dQ is large. */
-static int64_t ordered_section(const struct fb_problem *p, int masked)
-{
-    if (width_of(p) > 128 && !masked)
-        return sm_count() < 8 ? 1 : sm_count() / 8;
-    return width_of(p) <= 128 && masked ? sm_count() : tiles_of(sm_count(), 2);
-}
-
-/*
- * Units whose tiles are launched side by side. With a full mask all tiles cost the same and a
- * unit's tiles run together, so that Q and dO are shared in the L2. Under a mask tiles run longest
- * first: a small grid as a whole, or its last long tiles would start too late; a large one in
- * sections that fit the L2.
- */
-static int section_of(const struct fb_problem *p, int ordered)
-{
-    const int64_t units = p->b * p->hk, few = 1024;
-    const double bytes = (double)p->nq * (double)(p->h / p->hk) * (double)(width_of(p) * 8);
-    const double share = 0.66 * (double)fb_cuda_device()->l2_bytes;
-    const int masked = p->mask != FB_MASK_FULL || p->window_left != FB_OPEN ||
-                       p->window_right != FB_OPEN || p->qlens || p->klens;
-    if (units <= 1 || (!masked && !ordered))
-        return 1;
-    if (ordered && !is_downwards(p))
-        return (int)at_most(units, ordered_section(p, masked));
-    if (units * tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
-        return (int)units;
-    return bytes * 2 > share ? 1 : (int)at_most(units, (int64_t)(share / bytes));
-}
-
 static struct fb_sm80_args args_of(const struct fb_args *a)
 {
     const struct fb_problem *p = a->problem;
@@ -325,7 +258,7 @@ static struct fb_sm80_args args_of(const struct fb_args *a)
         .window_left = side(p->window_left),
         .window_right = side(p->window_right),
         .scale = (float)p->scale,
-        .section = section_of(p, 0),
+        .section = fb_sm80_section(p, 0),
         .copies = 1,
         .stages = 1,
     };
@@ -345,8 +278,9 @@ struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *a, struct fb_sm8
     c.dsink = a->problem->sink ? a->dsink.data : NULL;
     c.dq_policy = plan.policy;
     c.copies = plan.copies > 0 ? plan.copies : 1;
-    c.descend = ordered && is_downwards(a->problem);
-    c.section = section_of(a->problem, ordered);
+    c.descend = ordered && fb_sm80_is_downwards(a->problem);
+    c.section = fb_sm80_section(a->problem, ordered);
+    c.turn = fb_sm80_turn(a->problem);
     c.lse2 = (float *)(void *)at;
     c.delta = (float *)(void *)(at + parts.rows);
     c.dq_sum = plan.copies > 0 ? at + 2 * parts.rows : NULL;

@@ -31,6 +31,13 @@ struct fb_sm80_plan {
 
 struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *problem, enum fb_sm80_dq policy);
 
+/* The schedule (sm80_schedule.c): CTAs a key head under partials; whether ordered additions go from
+ * the last key tile to the first; units launched side by side; the turn of fb_sm80_args. */
+int fb_sm80_copies(const struct fb_problem *problem);
+int fb_sm80_is_downwards(const struct fb_problem *problem);
+int fb_sm80_section(const struct fb_problem *problem, int ordered);
+int fb_sm80_turn(const struct fb_problem *problem);
+
 size_t fb_sm80_workspace(const struct fb_problem *problem, const struct fb_numerics *numerics,
                          struct fb_sm80_plan plan);
 

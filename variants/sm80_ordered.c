@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * sm80_ordered.c: the backward of sm80-atomic with the additions to dQ in a fixed order. Every warp
- * adds its part of a pair of query tiles when a counter says that the key tiles before have added
+ * adds its part of 2, 4 or 8 query tiles when a counter says that the key tiles before have added
  * theirs; the first assigns, so nothing is cleared. Key tiles go upwards, or downwards where many
  * would start late behind the one before (a window, grouped heads under a causal mask).
  *
  * A CTA takes its place from a ticket and waits for lower tickets alone, so it never waits for one
- * that has not started. The workspace holds one counter a warp and pair of tiles beside the sum.
+ * that has not started. The workspace holds one counter a warp and key tile beside the sum.
  *
  * Determinism: dQ, dK and dV, whatever else the device does.
  */

@@ -59,6 +59,7 @@ struct fb_sm80_args {
     int descend; /* key tiles are launched, and ordered additions made, from the last one on */
     int section; /* key heads whose tiles are launched side by side */
     int stages;  /* tiles of q and dout in flight, 1 or 2 */
+    int turn;    /* ordered additions take turns of 2^turn query tiles */
 
     /* The workspace, laid out by the table's layout function. */
     float *lse2, *delta; /* [batch * heads][tiles of queries * bm] */

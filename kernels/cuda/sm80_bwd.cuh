@@ -17,9 +17,9 @@
  *
  * Budget: sm80_config.cuh. One CTA an SM.
  *
- * dQ, chosen at run time, one uniform branch a step:
+ * dQ, chosen at run time, or in a kernel of its own where that is faster (sm80_table.cuh):
  *   atomic     additions in any order. dK and dV are bitwise repeatable, dQ is not.
- *   ordered    each warp adds its part of a pair of query tiles when a counter says that the key
+ *   ordered    each warp adds its part of 2 to 8 query tiles when a counter says that the key
  *              tiles before have: a fixed order (sm80_key_tile.cuh). The first assigns. CTAs take
  *              their place from a ticket, so that they wait only for CTAs that run. Repeatable.
  *   partials   a fixed number of CTAs shares a key head's tiles, each adding to its own copy of
@@ -214,13 +214,14 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
                 sm80_round(sum.dv, p.round_dkv);
             }
             if constexpr (C::WITH_DQ) {
+                sm80_begin_turn<C>(p, w, old, seen);
 #pragma unroll
                 for (int part = 0; part < C::Q_PARTS; part++) {
                     float dq[C::Q_MT][C::Q_NT][4];
                     sm80_make_dq<C>(smem, part, dq);
                     if (part == C::Q_PARTS - 1)
                         mbarrier_arrive_warp(smem + C::FREE_AT);
-                    sm80_give_dq<C>(p, w, old, copy, part, seen, dq);
+                    sm80_give_dq<C>(p, w, old, copy, part, dq);
                 }
             } else {
                 mbarrier_arrive_warp(smem + C::FREE_AT);
@@ -284,7 +285,7 @@ __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char 
                                                     int64_t index)
 {
     const int tiles_n = (p.nk + C::N - 1) / C::N;
-    const bool partials = C::WITH_DQ && p.dq_policy == FB_SM80_DQ_PARTIALS;
+    const bool partials = sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS);
     const int stride = partials ? p.copies : tiles_n;
     int unit, place, done = 0;
     sm80_place(p.batch * p.kv_heads, p.section, index, stride, &unit, &place);
@@ -298,6 +299,8 @@ __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char 
         sm80_take_place<C>(p, w, unit, place, lap);
         sm80_walk<C>(p, w, partials ? place : 0, shared, done);
         done += w.steps;
+        if (!partials)
+            break;
     }
 }
 

@@ -103,9 +103,13 @@ constexpr bool sm80_small_compiled = false;
 constexpr bool sm80_small_compiled = true;
 #endif
 
-/* TYPE: the 16-bit type; DIM: columns, padded; GENERAL: the kernel that knows everything;
- * WITH_DQ: dQ too, or dK and dV alone; SMALL: for devices with 99 KiB a block. */
-template <class TYPE, int DIM, bool GENERAL_, bool WITH_DQ_, bool SMALL_ = false>
+/* What a kernel does about dQ: nothing, adds in the way that it is told to, or in one way alone,
+ * which leaves it registers that others' turns and laps would take. */
+enum sm80_form { SM80_NO_DQ, SM80_ANY, SM80_ATOMIC, SM80_ORDERED, SM80_PARTIALS };
+
+/* TYPE: the 16-bit type; DIM: columns, padded; GENERAL: the kernel that knows everything; SMALL:
+ * for devices with 99 KiB a block. */
+template <class TYPE, int DIM, bool GENERAL_, sm80_form FORM_, bool SMALL_ = false>
 struct sm80_config : sm80_tiles<DIM, SMALL_> {
     using T = TYPE;
     using tiles = sm80_tiles<DIM, SMALL_>;
@@ -119,7 +123,8 @@ struct sm80_config : sm80_tiles<DIM, SMALL_> {
     using tiles::S_N;
     using tiles::WARPS;
     static constexpr int D = DIM, THREADS = 32 * WARPS;
-    static constexpr bool GENERAL = GENERAL_, WITH_DQ = WITH_DQ_, SMALL = SMALL_;
+    static constexpr bool GENERAL = GENERAL_, WITH_DQ = FORM_ != SM80_NO_DQ, SMALL = SMALL_;
+    static constexpr sm80_form FORM = FORM_;
     static constexpr bool COMPILED = !SMALL || sm80_small_compiled;
     static_assert(S_M * S_N == WARPS && KV_N * KV_D == WARPS && Q_M * Q_D == WARPS, "all warps");
 

@@ -19,32 +19,31 @@
 
 namespace fb {
 
-__device__ __forceinline__ void sm80_dq_add4(float *block, int warp, int lane, int c, int count,
-                                             const float (&x)[4])
+/* Adds a lane's four of accumulator tile c, or assigns them: the first of a sum. One instruction of
+ * two, by a predicate: a branch would stand between the products and the additions that run under
+ * them. */
+__device__ __forceinline__ void sm80_dq_give4(float *block, int warp, int lane, int c, int count,
+                                              const float (&x)[4], bool assigns)
 {
 #if __CUDA_ARCH__ >= 900
     float *at = block + ((warp * count + c) * 32 + lane) * 4;
-    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at), "f"(x[0]),
-                 "f"(x[1]), "f"(x[2]), "f"(x[3])
+    asm volatile("{\n"
+                 ".reg .pred assigns;\n"
+                 "setp.ne.b32 assigns, %5, 0;\n"
+                 "@assigns st.global.v4.f32 [%0], {%1, %2, %3, %4};\n"
+                 "@!assigns red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\n"
+                 "}\n" ::"l"(at),
+                 "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]), "r"((int)assigns)
                  : "memory");
 #else
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        atomicAdd(block + ((warp * count + c) * 4 + i) * 32 + lane, x[i]);
-#endif
-}
-
-/* The same with an assignment: the first of the partial sums. */
-__device__ __forceinline__ void sm80_dq_set4(float *block, int warp, int lane, int c, int count,
-                                             const float (&x)[4])
-{
-#if __CUDA_ARCH__ >= 900
-    float *at = block + ((warp * count + c) * 32 + lane) * 4;
-    *(float4 *)at = make_float4(x[0], x[1], x[2], x[3]);
-#else
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        block[((warp * count + c) * 4 + i) * 32 + lane] = x[i];
+    for (int i = 0; i < 4; i++) {
+        float *at = block + ((warp * count + c) * 4 + i) * 32 + lane;
+        if (assigns)
+            *at = x[i];
+        else
+            atomicAdd(at, x[i]);
+    }
 #endif
 }
 
@@ -80,11 +79,11 @@ __device__ __forceinline__ void sm80_dq_add_pairs(Pair *block, int warp, int lan
     atomicAdd(at + 1, high);
 }
 
-/* Part `part` of PARTS of what a warp adds to a query tile's block of `size` numbers. `set` where
- * nothing was added before. */
+/* Part `part` of PARTS of what a warp adds to a query tile's block of `size` numbers, or assigns
+ * where nothing was added before. */
 template <bool GENERAL, int PARTS, int MT, int NT>
 __device__ __forceinline__ void sm80_dq_add(const fb_sm80_args &p, int64_t block, int part,
-                                            int size, const float (&acc)[MT][NT][4], bool set)
+                                            int size, const float (&acc)[MT][NT][4], bool assigns)
 {
     constexpr int MINE = MT * NT, COUNT = MINE * PARTS;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -104,15 +103,9 @@ __device__ __forceinline__ void sm80_dq_add(const fb_sm80_args &p, int64_t block
         return;
     }
     float *at = (float *)p.dq_sum + block * size;
-    if (set) {
 #pragma unroll
-        for (int c = 0; c < MINE; c++)
-            sm80_dq_set4(at, warp, lane, part * MINE + c, COUNT, acc[c / NT][c % NT]);
-    } else {
-#pragma unroll
-        for (int c = 0; c < MINE; c++)
-            sm80_dq_add4(at, warp, lane, part * MINE + c, COUNT, acc[c / NT][c % NT]);
-    }
+    for (int c = 0; c < MINE; c++)
+        sm80_dq_give4(at, warp, lane, part * MINE + c, COUNT, acc[c / NT][c % NT], assigns);
 }
 
 } // namespace fb

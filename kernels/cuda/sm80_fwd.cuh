@@ -6,10 +6,12 @@
  * A warp owns whole rows, so the softmax needs no more than shuffles among four lanes, and P stays
  * in registers: the accumulators of S, packed, are the first operand of P V. Q, one K and one V
  * tile lie in shared memory; V arrives under S and the softmax, the next K under P V. Two barriers
- * a tile; the other CTA of the SM works meanwhile.
+ * a tile; the other CTA of the SM works meanwhile. At D <= 64 there is room for two K and V tiles:
+ * both arrive a tile ahead, one barrier a tile, and three CTAs share an SM. o is scaled to a new
+ * maximum only where that has grown much.
  *
  *     D     M x N    warps   rows a warp   O     S    Q+K+V, KiB
- *     64   128 x 64     4         32        64    64    32
+ *     64   128 x 64    4         32        64    64    48
  *     96   128 x 64    4         32        96    64    48
  *     128  128 x 64    4         32       128    64    64
  *     192  128 x 64    8         16        96    32    96
@@ -32,8 +34,11 @@ struct sm80_fwd_config {
     static constexpr int D = DIM, M = D == 256 ? 64 : 128, N = 64;
     static constexpr int WARPS = D == 192 ? 8 : 4, THREADS = 32 * WARPS;
     static constexpr int MT = M / WARPS / 16, S_NT = N / 8, O_NT = D / 8;
-    static constexpr int CTAS = D == 192 ? 1 : 2; /* an SM, by registers */
-    static constexpr int K_AT = M * D * 2, V_AT = K_AT + N * D * 2, SMEM = V_AT + N * D * 2;
+    /* CTAs an SM, by registers; tiles of K and V at once. */
+    static constexpr int CTAS = D == 192 ? 1 : D <= 64 && !GENERAL ? 3 : 2;
+    static constexpr int STAGES = D <= 64 ? 2 : 1;
+    static constexpr int KV_BYTES = N * D * 2, K_AT = M * D * 2;
+    static constexpr int SMEM = K_AT + STAGES * 2 * KV_BYTES;
 };
 
 /* Running maximum (of scores to base 2) and sum of a warp's rows. */
@@ -74,23 +79,54 @@ __device__ __forceinline__ void sm80_fwd_terms(const sm80_terms &t, const sm80_s
             }
 }
 
-/* Takes one tile of scores into the running softmax: s becomes p against the new maximum, and o is
- * scaled to it. `scale` turns scores into scores to base 2. */
+/* Raises the running maximum to that of a tile of scores, and scales sums and o down to it; but not
+ * for rows of a warp that rise by less than 2^8 all: p against an older maximum is as exact, and
+ * fits 16 bits. */
 template <class C>
-__device__ __forceinline__ void sm80_fwd_softmax(sm80_softmax<C> &r, float (&s)[C::MT][C::S_NT][4],
-                                                 float (&o)[C::MT][C::O_NT][4], float scale)
+__device__ __forceinline__ void sm80_fwd_raise(sm80_softmax<C> &r,
+                                               const float (&s)[C::MT][C::S_NT][4],
+                                               float (&o)[C::MT][C::O_NT][4], float scale)
 {
+    float top[C::MT][2];
+    bool rises = false;
+#pragma unroll
+    for (int i = 0; i < 2 * C::MT; i++) {
+        float x = -INFINITY;
+#pragma unroll
+        for (int j = 0; j < C::S_NT; j++)
+            x = fmaxf(x, fmaxf(s[i / 2][j][i % 2 * 2], s[i / 2][j][i % 2 * 2 + 1]));
+        top[i / 2][i % 2] = sm80_four_lanes_max(x) * scale;
+        rises |= top[i / 2][i % 2] > r.max[i / 2][i % 2] + 8;
+    }
+    if (!__any_sync(0xffffffffu, rises))
+        return;
 #pragma unroll
     for (int i = 0; i < C::MT; i++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            float top = -INFINITY, sum = 0;
+            const float before = r.max[i][half], after = fmaxf(before, top[i][half]);
+            const float shrink = after == -INFINITY ? 1 : exp2_approx(before - after);
+            r.max[i][half] = after;
+            r.sum[i][half] *= shrink;
 #pragma unroll
-            for (int j = 0; j < C::S_NT; j++)
-                top = fmaxf(top, fmaxf(s[i][j][2 * half], s[i][j][2 * half + 1]));
-            top = fmaxf(r.max[i][half], sm80_four_lanes_max(top) * scale);
-            const float base = top == -INFINITY ? 0 : top; /* nothing seen yet */
-            const float shrink = exp2_approx(r.max[i][half] - base);
+            for (int j = 0; j < C::O_NT; j++)
+                o[i][j][2 * half] *= shrink, o[i][j][2 * half + 1] *= shrink;
+        }
+}
+
+/* Takes one tile of scores into the running softmax: s becomes p against the running maximum.
+ * `scale` turns scores into scores to base 2. */
+template <class C>
+__device__ __forceinline__ void sm80_fwd_softmax(sm80_softmax<C> &r, float (&s)[C::MT][C::S_NT][4],
+                                                 float (&o)[C::MT][C::O_NT][4], float scale)
+{
+    sm80_fwd_raise<C>(r, s, o, scale);
+#pragma unroll
+    for (int i = 0; i < C::MT; i++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const float base = r.max[i][half] == -INFINITY ? 0 : r.max[i][half]; /* nothing seen */
+            float sum = 0;
 #pragma unroll
             for (int j = 0; j < C::S_NT; j++)
 #pragma unroll
@@ -98,11 +134,7 @@ __device__ __forceinline__ void sm80_fwd_softmax(sm80_softmax<C> &r, float (&s)[
                     s[i][j][x] = exp2_approx(fmaf(s[i][j][x], scale, -base));
                     sum += s[i][j][x];
                 }
-            r.max[i][half] = top;
-            r.sum[i][half] = r.sum[i][half] * shrink + sum;
-#pragma unroll
-            for (int j = 0; j < C::O_NT; j++)
-                o[i][j][2 * half] *= shrink, o[i][j][2 * half + 1] *= shrink;
+            r.sum[i][half] += sum;
         }
 }
 
@@ -195,6 +227,13 @@ sm80_fwd_write(const fb_sm80_args &p, const sm80_sequence &seq, int head, int ro
         p.columns_v, p.aligned);
 }
 
+/* Where K of key tile n lies, V behind it. */
+template <class C>
+__device__ __forceinline__ uint32_t sm80_fwd_stage(uint32_t smem, int n)
+{
+    return smem + C::K_AT + n % C::STAGES * (2 * C::KV_BYTES);
+}
+
 /* One tile of K or V; `aligned` copies are one group, others are there at once. */
 template <class C>
 __device__ __forceinline__ void sm80_fwd_load(const fb_sm80_args &p, const fb_sm80_tensor &t,
@@ -229,7 +268,6 @@ __global__ void __launch_bounds__(C::THREADS, C::CTAS)
     const int first = sm80_first_key_tile(seq, m, C::M, C::N);
     const int last = sm80_last_key_tile(seq, m, C::M, C::N);
     const operand_k<C::D, 16> q = {lane_rows_first<C::D>(smem, mine, 0)};
-    const operand_k<C::D, 16> k = {lane_chunks_first<C::D>(smem + C::K_AT, 0, 0)};
     float o[C::MT][C::O_NT][4];
     sm80_softmax<C> r;
     acc_clear(o);
@@ -242,12 +280,22 @@ __global__ void __launch_bounds__(C::THREADS, C::CTAS)
         p.columns, p.aligned);
     cp_async_commit(); /* waited for without a key tile, too: o leaves through the place of Q */
     if (first <= last)
-        sm80_fwd_load<C>(p, p.k, seq, kv_head, first, p.columns, smem + C::K_AT);
+        sm80_fwd_load<C>(p, p.k, seq, kv_head, first, p.columns, sm80_fwd_stage<C>(smem, first));
+    if (first <= last && C::STAGES > 1)
+        sm80_fwd_load<C>(p, p.v, seq, kv_head, first, p.columns_v,
+                         sm80_fwd_stage<C>(smem, first) + C::KV_BYTES);
     for (int n = first; n <= last; n++) {
+        const uint32_t stage = sm80_fwd_stage<C>(smem, n), next = sm80_fwd_stage<C>(smem, n + 1);
+        const operand_k<C::D, 16> k = {lane_chunks_first<C::D>(stage, 0, 0)};
         float s[C::MT][C::S_NT][4];
         cp_async_wait<0>();
-        __syncthreads(); /* Q and K are there; the last V has been read */
-        sm80_fwd_load<C>(p, p.v, seq, kv_head, n, p.columns_v, smem + C::V_AT);
+        __syncthreads(); /* Q and K are there, V too with two stages; the last V has been read */
+        if (C::STAGES == 1) {
+            sm80_fwd_load<C>(p, p.v, seq, kv_head, n, p.columns_v, stage + C::KV_BYTES);
+        } else if (n < last) {
+            sm80_fwd_load<C>(p, p.k, seq, kv_head, n + 1, p.columns, next);
+            sm80_fwd_load<C>(p, p.v, seq, kv_head, n + 1, p.columns_v, next + C::KV_BYTES);
+        }
         acc_clear(s);
         warp_product<T, C::D / 16>(s, q, k);
         if (C::GENERAL || !sm80_all_visible(seq, row, n * C::N, C::M, C::N))
@@ -255,11 +303,13 @@ __global__ void __launch_bounds__(C::THREADS, C::CTAS)
         sm80_fwd_softmax<C>(r, s, o, C::GENERAL ? 1 : p.scale * log2_e);
         if (C::GENERAL && p.keep_scale != 0)
             sm80_fwd_drop<C>(p, terms, s, row + mine, n * C::N);
-        cp_async_wait<0>();
-        __syncthreads(); /* V is there; K has been read */
-        if (n < last)
-            sm80_fwd_load<C>(p, p.k, seq, kv_head, n + 1, p.columns, smem + C::K_AT);
-        sm80_fwd_values<C>(o, s, smem + C::V_AT);
+        if (C::STAGES == 1) {
+            cp_async_wait<0>();
+            __syncthreads(); /* V is there; K has been read */
+            if (n < last)
+                sm80_fwd_load<C>(p, p.k, seq, kv_head, n + 1, p.columns, next);
+        }
+        sm80_fwd_values<C>(o, s, stage + C::KV_BYTES);
     }
     cp_async_wait<0>();
     sm80_fwd_finish<C>(p, seq, head, row + mine, r);

@@ -8,8 +8,8 @@
  *
  * Turns: a warp tells how many it has done, in a word of its own, and waits for the same turn of
  * the CTA before it. The key tiles that visit one query tile are neighbours, so this is enough. A
- * turn is a pair of query tiles: telling stops a warp for a trip to the L2, and half as many trips
- * cost half as much.
+ * turn is 2 to 8 query tiles, a power of two: telling stops a warp for a trip to the L2, and half
+ * as many trips cost half as much, but CTAs of a unit follow each other further apart.
  *
  * Partials: CTA c of `copies` takes one key tile of each lap, of which odd ones go backwards:
  * c, 2 G - 1 - c, 2 G + c... so that under a causal mask all have the same work. In odd laps query
@@ -25,7 +25,25 @@
 
 namespace fb {
 
-constexpr int sm80_long_way = 16; /* query tiles */
+constexpr int sm80_long_way = 16; /* query tiles: at least two turns */
+
+/* Is this the way in which dQ is added up? */
+template <class C>
+__device__ __forceinline__ bool sm80_adds_by(const fb_sm80_args &p, fb_sm80_dq policy)
+{
+    switch (C::FORM) {
+    case SM80_NO_DQ:
+        return false;
+    case SM80_ATOMIC:
+        return policy == FB_SM80_DQ_ATOMIC;
+    case SM80_ORDERED:
+        return policy == FB_SM80_DQ_ORDERED;
+    case SM80_PARTIALS:
+        return policy == FB_SM80_DQ_PARTIALS;
+    default:
+        return policy == p.dq_policy;
+    }
+}
 
 struct sm80_key_tile {
     sm80_sequence s;
@@ -95,7 +113,7 @@ __device__ __forceinline__ int64_t sm80_dq_block(const fb_sm80_args &p, const sm
 template <class C>
 __device__ __forceinline__ bool sm80_takes_turns(const fb_sm80_args &p)
 {
-    return C::WITH_DQ && p.turns;
+    return sm80_adds_by<C>(p, FB_SM80_DQ_ORDERED);
 }
 
 template <class C>
@@ -116,23 +134,24 @@ template <class C>
 __device__ __forceinline__ unsigned sm80_turn(const fb_sm80_args &p, const sm80_key_tile &w,
                                               const sm80_step &at)
 {
-    return (at.head - w.kv_head * w.group) * sm80_turn_pairs(p.nq, C::M) + at.m / 2;
+    return (at.head - w.kv_head * w.group) * sm80_turns(p, C::M) + (at.m >> p.turn);
 }
 
-/* Has the key tile before this one a turn at the pair of query tile m, too? */
+/* Has the key tile before this one a turn at the turn of query tile m, too? */
 template <class C>
 __device__ __forceinline__ bool sm80_follows(const fb_sm80_args &p, const sm80_key_tile &w, int m)
 {
+    const int last = sm80_turn_mask(p);
     if (p.descend)
-        return w.before <= sm80_last_key_tile(w.s, min(m | 1, (w.s.nq - 1) / C::M), C::M, C::N);
-    return w.before >= sm80_first_key_tile(w.s, m & ~1, C::M, C::N);
+        return w.before <= sm80_last_key_tile(w.s, min(m | last, (w.s.nq - 1) / C::M), C::M, C::N);
+    return w.before >= sm80_first_key_tile(w.s, m & ~last, C::M, C::N);
 }
 
 /* Is this key tile the first that adds to query tile m of its sum? */
 template <class C>
 __device__ __forceinline__ bool sm80_assigns(const fb_sm80_args &p, const sm80_key_tile &w, int m)
 {
-    if (p.dq_policy == FB_SM80_DQ_ATOMIC)
+    if (sm80_adds_by<C>(p, FB_SM80_DQ_ATOMIC))
         return false;
     return p.descend ? w.before > sm80_last_key_tile(w.s, m, C::M, C::N)
                      : w.before < sm80_first_key_tile(w.s, m, C::M, C::N);
@@ -149,9 +168,10 @@ __device__ __forceinline__ unsigned sm80_first_look(const fb_sm80_args &p, const
 }
 
 /* Is a step the last one of a turn? */
-__device__ __forceinline__ bool sm80_ends_turn(const sm80_key_tile &w, const sm80_step &at)
+__device__ __forceinline__ bool sm80_ends_turn(const fb_sm80_args &p, const sm80_key_tile &w,
+                                               const sm80_step &at)
 {
-    return at.m % 2 == 1 || at.m == w.first + w.span - 1;
+    return ((at.m + 1) & sm80_turn_mask(p)) == 0 || at.m == w.first + w.span - 1;
 }
 
 /* How far it is before a later step, behind the last one of a turn: for use after telling of it. */
@@ -159,21 +179,23 @@ template <class C>
 __device__ __forceinline__ unsigned sm80_look(const fb_sm80_args &p, const sm80_key_tile &w,
                                               const sm80_step &old, const sm80_step &at)
 {
-    return sm80_takes_turns<C>(p) && sm80_ends_turn(w, old) && sm80_follows<C>(p, w, at.m)
+    return sm80_takes_turns<C>(p) && sm80_ends_turn(p, w, old) && sm80_follows<C>(p, w, at.m)
                ? turn_look(sm80_turn_word<C>(p, w.row - 1))
                : 0;
 }
 
-/* Waits for a step's turn. At the start of a long way upwards, for the next turn, too:
- * CTAs that began together would else follow each other without any room. Not at D = 256, where dQ
- * would leave the L2 meanwhile: a fifth slower. */
+/* Waits for the turn of a step that begins one; ahead of the product, so that additions run under
+ * it. At the start of a long way upwards, for the next turn, too: CTAs that began together would
+ * else follow each other without any room. Not at D = 256, where dQ would leave the L2 meanwhile: a
+ * fifth slower. */
 template <class C>
-__device__ __forceinline__ void sm80_wait_turn(const fb_sm80_args &p, const sm80_key_tile &w,
-                                               const sm80_step &at, unsigned seen)
+__device__ __forceinline__ void sm80_begin_turn(const fb_sm80_args &p, const sm80_key_tile &w,
+                                                const sm80_step &at, unsigned seen)
 {
+    const bool begins = (at.m & sm80_turn_mask(p)) == 0 || at.m == w.first;
     const bool starts = at.m == w.first && at.head == w.kv_head * w.group;
     unsigned turn = sm80_turn<C>(p, w, at) + 1;
-    if (!sm80_follows<C>(p, w, at.m))
+    if (!sm80_takes_turns<C>(p) || !begins || !sm80_follows<C>(p, w, at.m))
         return;
     if (C::D <= 128 && starts && !p.descend && w.span >= sm80_long_way)
         turn++;
@@ -187,20 +209,16 @@ template <class C>
 __device__ __forceinline__ void sm80_fetch_dq(const fb_sm80_args &p, const sm80_key_tile &w,
                                               const sm80_step &at, int copy)
 {
-    if (C::WITH_DQ && C::D > 128 && p.dq_policy == FB_SM80_DQ_PARTIALS &&
-        !sm80_assigns<C>(p, w, at.m))
+    if (C::D > 128 && sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS) && !sm80_assigns<C>(p, w, at.m))
         sm80_dq_fetch<C::M * C::D, C::THREADS>(p, sm80_dq_block<C>(p, w, at, copy));
 }
 
-/* Adds part `part` of the columns of one step's dQ, behind those whose turn is before. */
+/* Adds part `part` of the columns of one step's dQ. */
 template <class C>
 __device__ __forceinline__ void sm80_give_dq(const fb_sm80_args &p, const sm80_key_tile &w,
-                                             const sm80_step &at, int copy, int part, unsigned seen,
+                                             const sm80_step &at, int copy, int part,
                                              const float (&dq)[C::Q_MT][C::Q_NT][4])
 {
-    const bool begins = at.m % 2 == 0 || at.m == w.first;
-    if (sm80_takes_turns<C>(p) && part == 0 && begins)
-        sm80_wait_turn<C>(p, w, at, seen);
     sm80_dq_add<C::GENERAL, C::Q_PARTS>(p, sm80_dq_block<C>(p, w, at, copy), part, C::M * C::D, dq,
                                         sm80_assigns<C>(p, w, at.m));
 }
@@ -215,7 +233,7 @@ __device__ __forceinline__ unsigned sm80_tell_turn(const fb_sm80_args &p, const 
     const int heads = (w.kv_head + 1) * w.group;
     const bool last = at.m == w.first + w.span - 1 && at.head == heads - 1;
     const sm80_step end = {heads, 0};
-    if (!sm80_takes_turns<C>(p) || !sm80_ends_turn(w, at))
+    if (!sm80_takes_turns<C>(p) || !sm80_ends_turn(p, w, at))
         return 0;
     return turn_tell_warp(sm80_turn_word<C>(p, w.row),
                           last ? sm80_turn<C>(p, w, end) : sm80_turn<C>(p, w, at) + 1, looked);
@@ -239,13 +257,13 @@ template <class C>
 __device__ __forceinline__ void sm80_take_place(const fb_sm80_args &p, sm80_key_tile &w, int unit,
                                                 int place, int lap)
 {
-    w.row =
-        unit * (p.dq_policy == FB_SM80_DQ_PARTIALS ? p.copies : (p.nk + C::N - 1) / C::N) + place;
-    w.back = lap % 2;
-    w.before = p.descend ? w.n + 1 : w.n - 1;
-    if (p.dq_policy != FB_SM80_DQ_PARTIALS)
-        return;
-    w.before = lap > 0 ? sm80_lap_tile(p.copies, place, lap - 1) : -1;
+    if (sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS)) {
+        w.back = lap % 2;
+        w.before = lap > 0 ? sm80_lap_tile(p.copies, place, lap - 1) : -1;
+    } else {
+        w.row = unit * ((p.nk + C::N - 1) / C::N) + place;
+        w.before = p.descend ? w.n + 1 : w.n - 1;
+    }
 }
 
 } // namespace fb

@@ -120,29 +120,44 @@ __global__ void __launch_bounds__(256) sm80_pre(const __grid_constant__ fb_sm80_
     }
 }
 
+/* This lane's part of one block, as loads that nothing stands between: their number under way at
+ * once is what the pass runs by. Sums of 16 bits arrive in the low half of `x`. */
+template <class C>
+__device__ __forceinline__ void sm80_post_load(const fb_sm80_args &p, int64_t block, int part,
+                                               float4 (&x)[C::Q_MT * C::Q_NT])
+{
+    constexpr int MINE = C::Q_MT * C::Q_NT, COUNT = MINE * C::Q_PARTS;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (p.round_dq == FB_SM80_FP32) {
+#pragma unroll
+        for (int c = 0; c < MINE; c++)
+            x[c] = sm80_dq_get4((const float *)p.dq_sum + block * (C::M * C::D), warp, lane,
+                                part * MINE + c, COUNT);
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < MINE; c++) {
+        const uint2 y = *((const uint2 *)p.dq_sum + block * (C::M * C::D / 4) +
+                          (warp * COUNT + part * MINE + c) * 32 + lane);
+        const bool bf16 = p.round_dq == FB_SM80_BF16;
+        x[c].x = bf16 ? elem<__nv_bfloat16>::lo(y.x) : elem<__half>::lo(y.x);
+        x[c].y = bf16 ? elem<__nv_bfloat16>::hi(y.x) : elem<__half>::hi(y.x);
+        x[c].z = bf16 ? elem<__nv_bfloat16>::lo(y.y) : elem<__half>::lo(y.y);
+        x[c].w = bf16 ? elem<__nv_bfloat16>::hi(y.y) : elem<__half>::hi(y.y);
+    }
+}
+
 /* Adds this lane's part of one block to acc. */
 template <class C>
 __device__ __forceinline__ void sm80_post_read(const fb_sm80_args &p, int64_t block, int part,
                                                float (&acc)[C::Q_MT][C::Q_NT][4])
 {
-    constexpr int MINE = C::Q_MT * C::Q_NT, COUNT = MINE * C::Q_PARTS;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    float4 y[C::Q_MT * C::Q_NT];
+    sm80_post_load<C>(p, block, part, y);
 #pragma unroll
-    for (int c = 0; c < MINE; c++) {
+    for (int c = 0; c < C::Q_MT * C::Q_NT; c++) {
         float(&x)[4] = acc[c / C::Q_NT][c % C::Q_NT];
-        if (p.round_dq == FB_SM80_FP32) {
-            const float4 y = sm80_dq_get4((const float *)p.dq_sum + block * (C::M * C::D), warp,
-                                          lane, part * MINE + c, COUNT);
-            x[0] += y.x, x[1] += y.y, x[2] += y.z, x[3] += y.w;
-            continue;
-        }
-        const uint2 y = *((const uint2 *)p.dq_sum + block * (C::M * C::D / 4) +
-                          (warp * COUNT + part * MINE + c) * 32 + lane);
-        const bool bf16 = p.round_dq == FB_SM80_BF16;
-        x[0] += bf16 ? elem<__nv_bfloat16>::lo(y.x) : elem<__half>::lo(y.x);
-        x[1] += bf16 ? elem<__nv_bfloat16>::hi(y.x) : elem<__half>::hi(y.x);
-        x[2] += bf16 ? elem<__nv_bfloat16>::lo(y.y) : elem<__half>::lo(y.y);
-        x[3] += bf16 ? elem<__nv_bfloat16>::hi(y.y) : elem<__half>::hi(y.y);
+        x[0] += y[c].x, x[1] += y[c].y, x[2] += y[c].z, x[3] += y[c].w;
     }
 }
 

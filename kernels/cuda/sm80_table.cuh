@@ -16,6 +16,17 @@ constexpr bool sm80_has_tiles(int d)
     return d == 32 || d == 64 || d == 96 || d == 128 || d == 192 || d == 256;
 }
 
+/* The form of the kernel for one way to add up dQ: its own where that was measured to be faster
+ * (doc/sm80.md), else the one that takes any. */
+constexpr sm80_form sm80_own_form(int d, bool rare, sm80_form form)
+{
+    const bool small = d <= 64, large = d > 128;
+    const bool own = form == SM80_ATOMIC     ? small
+                     : form == SM80_PARTIALS ? small || large
+                                             : form == SM80_ORDERED && large;
+    return own && !rare ? form : SM80_ANY;
+}
+
 /* Calls Run<T, GENERAL>::run(p, stream) for the run-time choice of both. */
 template <template <class, bool> class Run>
 int sm80_choose(const fb_sm80_args *p, int bf16, int general, void *stream)
@@ -38,15 +49,24 @@ struct sm80_table {
     };
     template <class T, bool GENERAL>
     struct key_major {
-        using config = sm80_config<T, D, GENERAL, true, SMALL>;
+        template <sm80_form FORM>
+        using own = sm80_config<T, D, GENERAL, sm80_own_form(D, GENERAL || SMALL, FORM), SMALL>;
+        using config = own<SM80_ANY>;
         static int run(const fb_sm80_args *p, void *stream)
         {
-            return sm80_run_main<config>(p, stream);
+            switch (p->dq_policy) {
+            case FB_SM80_DQ_ATOMIC:
+                return sm80_run_main<own<SM80_ATOMIC>>(p, stream);
+            case FB_SM80_DQ_ORDERED:
+                return sm80_run_main<own<SM80_ORDERED>>(p, stream);
+            default:
+                return sm80_run_main<own<SM80_PARTIALS>>(p, stream);
+            }
         }
     };
     template <class T, bool GENERAL>
     struct split {
-        using keys = sm80_config<T, D, GENERAL, false, SMALL>;
+        using keys = sm80_config<T, D, GENERAL, SM80_NO_DQ, SMALL>;
         using queries = sm80_dq_config<T, D, GENERAL, SMALL>;
         static int run(const fb_sm80_args *p, void *stream)
         {

@@ -85,21 +85,31 @@ __device__ __forceinline__ bool sm80_visible(const sm80_sequence &s, int q, int 
     return k < s.nk && k <= q + s.hi && k >= q + s.lo;
 }
 
-/* Pairs of query tiles, to which ordered additions take their turn together. */
-__device__ __forceinline__ int sm80_turn_pairs(int nq, int bm)
+/* The bits of a query tile's number within its turn of ordered additions. */
+__device__ __forceinline__ int sm80_turn_mask(const fb_sm80_args &p)
 {
-    return (nq + 2 * bm - 1) / (2 * bm);
+    return (1 << p.turn) - 1;
 }
 
-/* The unit and the slow index of CTA `index`: `tiles` CTAs a unit, sections of `section` units. */
+/* Turns that a key tile takes in one head. */
+__device__ __forceinline__ int sm80_turns(const fb_sm80_args &p, int bm)
+{
+    return (((p.nq + bm - 1) / bm - 1) >> p.turn) + 1;
+}
+
+/* The unit and the slow index of CTA `index`: `tiles` CTAs a unit, sections of `section` units. A
+ * rest of less than half a section joins the last one: alone, its longest tiles would start when
+ * all else is done. */
 __device__ __forceinline__ void sm80_place(int units, int section, int64_t index, int tiles,
                                            int *unit, int *tile)
 {
-    const int number = (int)(index / ((int64_t)section * tiles));
-    const int inside = (int)(index - (int64_t)number * section * tiles);
-    const int width = min(section, units - number * section);
+    const int sections = max(1, (2 * units / section + 1) / 2);
+    const int number = min((int)(index / ((int64_t)section * tiles)), sections - 1);
+    const int first = number * section;
+    const int inside = (int)(index - (int64_t)first * tiles);
+    const int width = number == sections - 1 ? units - first : section;
     *tile = inside / width;
-    *unit = number * section + inside % width;
+    *unit = first + inside % width;
 }
 
 template <class T>

@@ -7,14 +7,14 @@
  *     bench_sm80 time N...        16,384 tokens at length N, 2048/d heads, one head checked first
  *
  * A timed sample is events around the launches, after 256 MiB memsets outside the span and a rest
- * of 20 times the sample, 25 ms at most; the median of 5 is printed, with the spread. In the
- * environment, ONLY chooses ways by their numbers, NOERR leaves out the check before timing.
+ * of 20 times the sample, 25 ms at most; the median of 5 is printed, with the spread. Environment:
+ * ONLY chooses ways by number, TURN is fb_sm80_args::turn, NOERR leaves out the check ahead.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../../kernels/cuda/sm80_launch.cuh"
+#include "../../kernels/cuda/sm80_table.cuh"
 #include "reference.cuh"
 
 #ifndef BENCH_T
@@ -23,12 +23,10 @@
 #ifndef BENCH_D
 #define BENCH_D 128
 #endif
-
 using namespace fb;
 using T = BENCH_T;
-using C = sm80_config<T, BENCH_D, false, true>;
-
-using K = sm80_config<T, BENCH_D, false, false>;
+using C = sm80_config<T, BENCH_D, false, SM80_ANY>;
+using K = sm80_config<T, BENCH_D, false, SM80_NO_DQ>;
 using Q = sm80_dq_config<T, BENCH_D, false>;
 using F = sm80_fwd_config<T, BENCH_D, false>;
 
@@ -134,6 +132,7 @@ static void data_make(data *x, const shape &s)
     p.columns = p.columns_v = s.d, p.aligned = 1, p.causal = s.causal;
     p.window_left = p.window_right = -1, p.scale = 1 / sqrtf(s.d), p.copies = 1;
     p.section = s.causal ? s.b * s.hk : 1, p.stages = s.stages;
+    p.turn = getenv("TURN") ? atoi(getenv("TURN")) : 1;
     workspace_make(x);
 }
 
@@ -155,14 +154,19 @@ static void enqueue_split(fb_sm80_args p)
     CHECK_CUDA((cudaError_t)(sm80_run_split<K, Q>(&p, 0)));
 }
 
+template <sm80_form FORM>
+static int run_main(const fb_sm80_args *p)
+{
+    using own = sm80_config<T, BENCH_D, false, sm80_own_form(BENCH_D, false, FORM)>;
+    return sm80_run_main<own>(p, 0);
+}
+
 static void enqueue(data *x, int policy)
 {
+    if (policy == SPLIT)
+        return enqueue_split(x->p);
     if (policy == FORWARD) {
         CHECK_CUDA((cudaError_t)sm80_run_forward<F>(&x->p, 0));
-        return;
-    }
-    if (policy == SPLIT) {
-        enqueue_split(x->p);
         return;
     }
     const int units = x->s.b * x->s.hk, sms = sm_count();
@@ -175,7 +179,9 @@ static void enqueue(data *x, int policy)
     x->p.copies = policy == FB_SM80_DQ_PARTIALS ? copies_for(x->s) : 1;
     x->p.turns = policy == FB_SM80_DQ_ORDERED ? x->turns : nullptr;
     CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&x->p, 0));
-    CHECK_CUDA((cudaError_t)sm80_run_main<C>(&x->p, 0));
+    CHECK_CUDA((cudaError_t)(policy == FB_SM80_DQ_ATOMIC    ? run_main<SM80_ATOMIC>(&x->p)
+                             : policy == FB_SM80_DQ_ORDERED ? run_main<SM80_ORDERED>(&x->p)
+                                                            : run_main<SM80_PARTIALS>(&x->p)));
     CHECK_CUDA((cudaError_t)sm80_run_post<C>(&x->p, 0));
 }
 
@@ -346,10 +352,9 @@ static double time_once(data *x, int policy, char *flush, double rest_ms)
 static void time_shape(int n, int causal, char *flush)
 {
     shape s = {16384 / n, 2048 / C::D, 2048 / C::D, n, n, C::D, causal, 2, 0};
-    double e[WAYS][3] = {}, ms[5], flops = 10.0 * s.b * s.h * (double)n * n * C::D;
+    double e[WAYS][3] = {}, ms[5],
+           flops = 10.0 * s.b * s.h * C::D * n * (causal ? (n + 1.0) / 2 : n);
     data x;
-    if (causal)
-        flops *= (n + 1.0) / (2.0 * n);
     data_make(&x, s);
     if (n <= 4096 && !getenv("NOERR"))
         errors(&x, 1, e);
