@@ -105,7 +105,8 @@ static size_t workspace_of(const char *name, const char *text)
     return workspace;
 }
 
-/* 8 heads of 1,280 rows are whole tiles of 64, 80 and 128 rows: no padding to count. */
+/* 8 heads of 1,280 rows are whole tiles of 64, 80 and 128 rows: no padding to count. Where dQ is
+ * added to, LSE and delta stand in the memory of dq. */
 static void test_workspace(void)
 {
     const char *plain = "b=2,h=4,n=1280,d=128,dtype=bf16";
@@ -114,18 +115,26 @@ static void test_workspace(void)
     size_t parts = (size_t)2 * 4 * 1280 * 128 * 2 * 4; /* 4 splits of a group: dK and dV in fp32 */
 
     tap_ok(workspace_of("sm90-split", plain) == statistics, "split: LSE and delta");
-    tap_ok(workspace_of("sm90-atomic", plain) == statistics + dq, "atomic: and fp32 dQ");
-    tap_ok(workspace_of("sm90-ordered", plain) == statistics + dq + rows / 80 * 8,
+    tap_ok(workspace_of("sm90-atomic", plain) == dq, "atomic: fp32 dQ");
+    tap_ok(workspace_of("sm90-ordered", plain) == dq + rows / 80 * 8,
            "ordered: and two counters a tile of 80 rows");
     tap_ok(workspace_of("sm90-split", grouped) == statistics + parts,
            "split, one key head for four, causal: and the parts of dK and dV");
+    tap_ok(workspace_of("sm90-atomic", "b=2,h=4,n=1001,d=128,dtype=bf16") == 8 * 1008 * 128 * 4,
+           "atomic: the last tile of 80 rows ends with the 8 that are needed");
+    tap_ok(workspace_of("sm90-split", "b=2,h=4,n=1001,d=128,dtype=bf16") == 8 * 1040 * 2 * 4,
+           "split: statistics in whole tiles");
+    tap_ok(workspace_of("sm90-atomic", "b=2,h=4,nq=3,nk=500,d=128,dtype=bf16") == 8 * 64 * 130 * 4,
+           "atomic: three rows of dq have no room for the statistics of a tile");
+    tap_ok(workspace_of("sm90-atomic", "b=2,h=4,nq=4,nk=500,d=128,dtype=bf16") == 8 * 64 * 128 * 4,
+           "atomic: four have");
     tap_ok(workspace_of("sm90-atomic", "b=2,h=4,n=0,d=128,dtype=bf16") == 0, "nothing for no rows");
 }
 
 /* Short sequences of many heads: the fp32 dQ of one head for each of 132 CTAs, and no more. */
 static void test_unit_form(void)
 {
-    const size_t head = (size_t)512 * 64 * 4, key_major = (size_t)512 * 512 * (128 + 2) * 4;
+    const size_t head = (size_t)512 * 64 * 4, key_major = (size_t)512 * 512 * 128 * 4;
 
     tap_ok(workspace_of("sm90-atomic", "b=32,h=32,n=512,d=64,dtype=bf16") == 132 * head,
            "1,024 short heads: the dQ of 132");
@@ -137,11 +146,26 @@ static void test_unit_form(void)
     tap_ok(workspace_of("sm90-atomic", "b=32,h=16,n=512,d=128,dtype=bf16") == key_major,
            "heads too long for the L2 are key-major");
     tap_ok(workspace_of("sm90-atomic", "b=1,h=16,n=512,d=64,dtype=bf16") ==
-               (size_t)16 * 512 * (64 + 2) * 4,
+               (size_t)16 * 512 * 64 * 4,
            "few heads are key-major");
     tap_ok(workspace_of("sm90-atomic", "b=4,h=64,hk=32,n=256,d=64,dtype=bf16") ==
-               (size_t)4 * 64 * 256 * (64 + 2) * 4,
+               (size_t)4 * 64 * 256 * 64 * 4,
            "grouped heads are key-major");
+}
+
+/* A backward that adds into an fp32 dQ and keeps delta beside it, as the vendor's does, has 4 d + 4
+ * bytes a row; on the papers' grid these have less. */
+static void test_least(const char *name, int d)
+{
+    for (int n = 512; n <= 16384; n *= 2)
+        for (int causal = 0; causal < 2; causal++) {
+            char text[80];
+            snprintf(text, sizeof text, "b=%d,h=%d,n=%d,d=%d,dtype=bf16%s", 16384 / n, 2048 / d, n,
+                     d, causal ? ",causal" : "");
+            size_t bytes = workspace_of(name, text);
+            tap_ok(bytes > 0 && bytes < (size_t)16384 * (2048 / d) * (4 * d + 4),
+                   "%s, %s: less than fp32 dQ and delta", name, text);
+        }
 }
 
 static void test_tiles(const char *name, const char *text, int64_t rows)
@@ -165,8 +189,13 @@ int main(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         test_refusals(names[i]);
     test_workspace();
-    if (is_built(64))
+    test_least("sm90-atomic", 128);
+    test_least("sm90-ordered", 128);
+    if (is_built(64)) {
         test_unit_form();
+        test_least("sm90-atomic", 64);
+        test_least("sm90-ordered", 64);
+    }
     test_tiles("sm90-atomic", "n=1024,d=128,dtype=bf16", 80);
     test_tiles("sm90-atomic", "n=512,d=128,dtype=bf16", 64);
     test_tiles("sm90-ordered", "n=1024,d=128,dtype=bf16,causal", 64);

@@ -2,14 +2,15 @@
  *
  * The small passes around the sm_90a backward.
  *
- * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e, and
- * a zeroed dQ accumulator tile (but where additions are ordered: the first stores).
- * Rows past nq get LSE = +inf and D = 0, so P = 0 and dS = 0 for them; so does a real row that sees
- * no key (its LSE is -inf).  Bytes: 2 D * 2 read, 4 D written a row.  Both statistics are padded to
- * whole tiles, so a tile's part is one aligned bulk copy.
+ * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e,
+ * both into the rows of dQ or the workspace (bwd_sm90_config.cuh), and a zeroed dQ accumulator tile
+ * (but where additions are ordered: the first stores). Rows past nq get LSE = +inf and D = 0, so P
+ * = 0 and dS = 0 for them; so does a real row that sees no key (its LSE is -inf).  Bytes: 2 D * 2
+ * read, 4 D written a row.
  *
  * Post-pass, same grid: reads an accumulator tile in register order (16 bytes a thread, coalesced),
- * scales, converts, turns it through shared memory into rows, and writes whole 16-byte chunks.
+ * scales, converts, turns it through shared memory into rows, and writes whole 16-byte chunks:
+ * every row of dQ, over the statistics, which nobody reads any more.
  *
  * Join, one CTA a key tile, key head, batch and gradient: where several CTAs shared a group of
  * query heads, the sum of their fp32 parts of dV and dK, in the order of the splits, written the
@@ -36,11 +37,12 @@ struct rows4 {
 
 struct bwd_prepost_args {
     rows4 o, dout, dq;
+    bwd_stats stats;
     const float *lse; /* natural logarithm */
     int64_t lse_batch, lse_head, lse_row;
-    float *lse2, *delta, *dq_acc;
+    float *dq_acc;
     unsigned *turns;
-    int heads, nq, tiles_m, offset;
+    int heads, nq, tiles_m, acc_rows, offset;
     float scale;
 };
 
@@ -62,6 +64,7 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     const char *o = p.o.data + 2 * (batch * p.o.batch + head * p.o.head) + chunk * 16;
     const char *g = p.dout.data + 2 * (batch * p.dout.batch + head * p.dout.head) + chunk * 16;
     const float *lse_of = p.lse + batch * p.lse_batch + head * p.lse_head;
+    const int64_t stat = batch * p.stats.batch + head * p.stats.head;
     uint4 x[PASSES], y[PASSES];
     float lse[PASSES]; /* of the lanes that write a row's statistics */
 
@@ -77,8 +80,9 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     grid_dependents_launch();
     if (C::ORDERED && threadIdx.x < 2)
         p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
-    float4 *acc = (float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D));
-    for (int i = threadIdx.x; C::WITH_DQ && !C::ORDERED && i < C::M * C::D / 4; i += 256)
+    float4 *acc = (float4 *)(p.dq_acc + acc_half_at<C>(unit, p.acc_rows, tile, 0));
+    const int zeros = C::WITH_DQ && !C::ORDERED ? acc_tile_rows<C>(p.acc_rows, tile) * C::D / 4 : 0;
+    for (int i = threadIdx.x; i < zeros; i += 256)
         acc[i] = make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int i = 0; i < PASSES; i++) {
@@ -88,9 +92,9 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
         for (int m = LANES / 2; m > 0; m /= 2)
             sum += __shfl_xor_sync(0xffffffffu, sum, m);
         if (chunk == 0 && r < C::M) {
-            int64_t at = unit * p.tiles_m * C::M + row;
-            p.delta[at] = sum;
-            p.lse2[at] = isinf(lse[i]) ? INFINITY : lse[i] * 1.44269504088896f;
+            int64_t at = stat + row / stat_piece * p.stats.block + row % stat_piece;
+            p.stats.delta[at] = sum;
+            p.stats.lse2[at] = isinf(lse[i]) ? INFINITY : lse[i] * 1.44269504088896f;
         }
     }
 }
@@ -140,11 +144,12 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
     float4 a[COUNT];
 
     grid_dependency_wait();
-    const float4 *acc =
-        (const float4 *)(p.dq_acc + (unit * p.tiles_m + tile) * (C::M * C::D) + w * C::DQ_HALF / 4);
+    const float4 *acc = (const float4 *)(p.dq_acc + acc_half_at<C>(unit, p.acc_rows, tile, w));
+    /* 16-byte pieces that are there: of DQ_SWAPPED one for every 8 rows. */
+    const int count = C::DQ == DQ_SWAPPED ? acc_tile_rows<C>(p.acc_rows, tile) / 8 : COUNT;
 #pragma unroll
     for (int c = 0; c < COUNT; c++)
-        a[c] = unseen ? make_float4(0, 0, 0, 0) : acc[128 * c + t];
+        a[c] = unseen || c >= count ? make_float4(0, 0, 0, 0) : acc[128 * c + t];
     grid_dependents_launch();
 #pragma unroll
     for (int c = 0; c < COUNT; c += 2) {

@@ -34,6 +34,19 @@
 
 namespace fb {
 
+/* LSE or D of a query tile, of which `from` is that of row 0 of its head. */
+template <class C>
+__device__ __forceinline__ void bwd_load_stat(uint32_t at, const float *from, int64_t block,
+                                              int row, uint32_t full)
+{
+    from += row / stat_piece * block;
+    if (block == stat_piece)
+        bulk_load(at, from, C::STAT_BYTES, full);
+    else
+        for (uint32_t i = 0; i < C::STAT_BYTES; i += 4 * stat_piece, from += block)
+            bulk_load(at + i, from, 4 * stat_piece, full);
+}
+
 /* One thread: everything that arrives in shared memory.  K rides on the first Q, V on the first dO,
  * so that the first S starts before V has landed. */
 template <class C>
@@ -46,7 +59,7 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
     for (int i = 0; i < b.steps; i++) {
         int stage = i & 1, parity = (i >> 1 & 1) ^ 1, row = tile * C::M;
         uint32_t full = smem + C::Q_FULL + 8 * stage;
-        int64_t stat = ((int64_t)(b.batch * p.heads + head) * p.tiles_m + tile) * C::M;
+        int64_t stat = b.batch * p.stats.batch + head * p.stats.head;
 
         mbarrier_wait(smem + C::Q_EMPTY + 8 * stage, parity);
         mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
@@ -55,7 +68,8 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
                                      b.batch, keep);
         tma_load_tile<C::PANELS>(smem + C::Q_AT + stage * C::Q_BYTES, C::Q_PANEL, &p.q, full, row,
                                  head, b.batch, keep);
-        bulk_load(smem + C::LSE_AT + stage * C::STAT_BYTES, p.lse2 + stat, C::STAT_BYTES, full);
+        bwd_load_stat<C>(smem + C::LSE_AT + stage * C::STAT_BYTES, p.stats.lse2 + stat,
+                         p.stats.block, row, full);
 
         full = smem + C::DO_FULL + 8 * stage;
         mbarrier_wait(smem + C::DO_EMPTY + 8 * stage, parity);
@@ -65,7 +79,8 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
                                      b.batch, keep);
         tma_load_tile<C::PANELS>(smem + C::DO_AT + stage * C::Q_BYTES, C::Q_PANEL, &p.dout, full,
                                  row, head, b.batch, keep);
-        bulk_load(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.delta + stat, C::STAT_BYTES, full);
+        bwd_load_stat<C>(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.stats.delta + stat,
+                         p.stats.block, row, full);
         tile = bwd_tile_next(p, b, tile);
         head += tile == start;
     }
@@ -82,7 +97,8 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 
     for (int i = 0; i < b.steps; i++) {
         int block = (b.batch * p.heads + head) * p.tiles_m + tile;
-        float *to = p.dq_acc + (int64_t)block * (C::M * C::D) + w * (C::DQ_HALF / 4);
+        float *to = p.dq_acc + acc_half_at<C>(b.batch * p.heads + head, p.acc_rows, tile, w);
+        uint32_t bytes = acc_tile_rows<C>(p.acc_rows, tile) * (C::D * 2);
         unsigned *turn = p.turns + (int64_t)block * 2 + w;
         bool first = false;
 
@@ -93,9 +109,9 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
             first = rank == 0;
         }
         if (first)
-            bulk_store(to, half, C::DQ_HALF, keep);
+            bulk_store(to, half, bytes, keep);
         else
-            bulk_reduce_add(to, half, C::DQ_HALF, keep);
+            bulk_reduce_add(to, half, bytes, keep);
         bulk_commit();
         bulk_wait_read<0>();
         mbarrier_arrive(smem + C::DQ_EMPTY + 8 * w);

@@ -10,6 +10,14 @@
  *
  * The fp32 dQ accumulator in global memory holds one block of M*D floats a query tile: half 0, half
  * 1, each in register order, floats 4c..4c+3 of thread t at 512c + 4t.  The post-pass undoes it.
+ * Register order of DQ_SWAPPED goes by 8 query rows, so that there a head's last block ends with
+ * the 8 rows that hold its last row, and nothing is kept for the rest of the tile.
+ *
+ * LSE in base 2 and D, fp32, in whole query tiles, stand in the memory of the output dQ, which the
+ * post-pass alone writes, all of it, behind the main kernel: in two dense arrays if dQ has no gaps;
+ * else those of 16 query rows (stat_piece), 64 bytes each, fill the first 128 bytes of a row of
+ * their head.  In the workspace, dense, if a head has fewer rows than it takes, and in the split
+ * form, which writes dQ while others still read them.
  *
  * Shared memory, KiB:      K   V   Q ring   dO ring   dS ring   dQ   LSE, D   total
  *   D=128 M=64            32  32     32       32        32      32     1      193
@@ -42,6 +50,7 @@ struct schedule {
 enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED, DQ_NONE, DQ_UNIT };
 
 constexpr int unit_rows = 1024; /* query rows of a head under DQ_UNIT, at most */
+constexpr int stat_piece = 16;  /* query rows whose LSE, or D, stand together wherever they are */
 
 template <class T_, int D_, int M_, bool CAUSAL_, class SCHEDULE_, dq_policy POLICY_ = DQ_ANY_ORDER>
 struct bwd_sm90_config {
@@ -52,7 +61,8 @@ struct bwd_sm90_config {
     static constexpr bool ORDERED = POLICY_ == DQ_ORDERED, WITH_DQ = POLICY_ != DQ_NONE;
     static constexpr bool UNIT = POLICY_ == DQ_UNIT;
     static constexpr dq_form DQ = M % 64 ? DQ_SWAPPED : D == 64 ? DQ_ROWS : DQ_COLUMNS;
-    static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64; /* columns of a half's product */
+    static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64;    /* columns of a half's product */
+    static constexpr int DQ_ROUND = DQ == DQ_SWAPPED ? 8 : M; /* rows of fp32 dQ a head, rounded */
     static constexpr int PANELS = D / 64;
 
     static constexpr uint32_t Q_PANEL = M * 128,
@@ -93,9 +103,32 @@ struct bwd_sm90_config {
     static_assert(D == 64 || D == 128, "head dimensions of this kernel");
     static_assert(DQ != DQ_ROWS || M == 128, "split by rows needs 64 rows a warpgroup");
     static_assert(WITH_DQ || !SCHEDULE::LAG, "without dQ there is nothing to lag");
+    static_assert(M % stat_piece == 0 && D >= 4 * stat_piece,
+                  "LSE and D of 16 rows fit a row of dQ");
     static_assert(!UNIT || (SCHEDULE::LAG && DQ != DQ_SWAPPED), "shapes of the unit form");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
 };
+
+/* Where LSE in base 2 and D stand; strides in floats, `block` from 16 rows to the next. */
+struct bwd_stats {
+    float *lse2, *delta;
+    int64_t batch, head, block;
+};
+
+/* Rows of fp32 dQ that are kept of a query tile, of acc_rows a head. */
+template <class C>
+__host__ __device__ __forceinline__ int acc_tile_rows(int acc_rows, int tile)
+{
+    return C::DQ_ROUND == C::M || acc_rows - tile * C::M > C::M ? C::M : acc_rows - tile * C::M;
+}
+
+/* Where half w of a query tile's fp32 dQ begins, in floats. */
+template <class C>
+__host__ __device__ __forceinline__ int64_t acc_half_at(int64_t unit, int acc_rows, int tile, int w)
+{
+    return (unit * acc_rows + tile * C::M) * C::D +
+           w * acc_tile_rows<C>(acc_rows, tile) * (C::D / 2);
+}
 
 /* Arrivals: a thread that announces bytes, 8 MMA warps, or the 4 of one warpgroup. */
 template <class C>

@@ -40,12 +40,32 @@ inline int group_splits(int64_t batch, int64_t heads, int64_t kv_heads, int64_t 
     return (int)(splits < group ? splits : group);
 }
 
+/* Rows of a head's fp32 dQ; rows of its statistics. */
+template <class C>
+inline int64_t acc_rows_of(int64_t nq)
+{
+    return (nq + C::DQ_ROUND - 1) / C::DQ_ROUND * C::DQ_ROUND;
+}
+
+template <class C>
+inline int64_t stat_count_of(int64_t nq)
+{
+    return (nq + C::M - 1) / C::M * C::M;
+}
+
+/* Has dQ a row for each block of statistics, till it is written? */
+template <class C>
+inline bool stats_fit(int64_t nq)
+{
+    return C::WITH_DQ && stat_count_of<C>(nq) / stat_piece <= nq;
+}
+
 /*
- * Floats of the workspace, in its order: fp32 dQ (but for the split form), LSE in base 2, D, all in
- * whole query tiles; the parts of dV and dK; then two counters a query tile.
+ * Floats of the workspace, in its order: fp32 dQ (but for the split form); LSE and D, if dQ has no
+ * room for them; the parts of dV and dK; two counters a query tile.
  */
 struct bwd_workspace {
-    size_t dq, rows, parts, turns;
+    size_t dq, stats, parts, turns;
 };
 
 template <class C>
@@ -53,14 +73,14 @@ inline bwd_workspace bwd_workspace_plan(int64_t batch, int64_t heads, int64_t kv
                                         int64_t nk)
 {
     bwd_workspace w;
-    int64_t tiles = batch * heads * ((nq + C::M - 1) / C::M);
-    int64_t blocks = batch * kv_heads * ((nk + C::N - 1) / C::N);
-    int splits = group_splits<C>(batch, heads, kv_heads, nk);
+    const int64_t units = batch * heads, count = stat_count_of<C>(nq);
+    const int64_t blocks = batch * kv_heads * ((nk + C::N - 1) / C::N);
+    const int splits = group_splits<C>(batch, heads, kv_heads, nk);
 
-    w.rows = (size_t)tiles * C::M;
-    w.dq = C::WITH_DQ ? w.rows * C::D : 0;
+    w.dq = C::WITH_DQ ? (size_t)(units * acc_rows_of<C>(nq)) * C::D : 0;
+    w.stats = stats_fit<C>(nq) ? 0 : (size_t)(units * count) * 2;
     w.parts = splits > 1 ? (size_t)(blocks * splits) * (2 * C::N * C::D) : 0;
-    w.turns = C::ORDERED ? 2 * (size_t)tiles : 0;
+    w.turns = C::ORDERED ? 2 * (size_t)(units * (count / C::M)) : 0;
     return w;
 }
 
@@ -69,7 +89,7 @@ inline size_t bwd_workspace_bytes(int64_t batch, int64_t heads, int64_t kv_heads
                                   int64_t nk)
 {
     bwd_workspace w = bwd_workspace_plan<C>(batch, heads, kv_heads, nq, nk);
-    return 4 * (w.dq + 2 * w.rows + w.parts + w.turns);
+    return 4 * (w.dq + w.stats + w.parts + w.turns);
 }
 
 inline rows4 rows4_of(const tensor4 &t)
@@ -90,6 +110,27 @@ inline int bwd_section(const bwd_sm90_args &a)
                           (double)a.nq * C::D * 8 * (a.heads / a.kv_heads) / a.splits);
 }
 
+/* Do the elements fill one stretch of memory? */
+inline bool is_gapless(const tensor4 &t)
+{
+    const int64_t last = (t.batch - 1) * t.stride_batch + (t.head - 1) * t.stride_head +
+                         (t.row - 1) * t.stride_row + t.col - 1;
+    return last + 1 == (int64_t)t.batch * t.head * t.row * t.col;
+}
+
+/* Where LSE and D stand (bwd_sm90_config.cuh). */
+template <class C>
+inline bwd_stats stats_place(const tensor4 &dq, float *workspace)
+{
+    const int64_t head = stat_count_of<C>(dq.row), rows = head * dq.head * dq.batch;
+    const bool fit = stats_fit<C>(dq.row);
+    float *at = fit ? (float *)dq.data : workspace;
+
+    if (fit && !is_gapless(dq)) /* a float is two elements of dQ */
+        return {at, at + stat_piece, dq.stride_batch / 2, dq.stride_head / 2, dq.stride_row / 2};
+    return {at, at + rows, head * dq.head, head, stat_piece};
+}
+
 /* Sizes and workspace of both the main kernel's and the small passes' arguments. */
 template <class C>
 inline void bwd_args_fill(bwd_sm90_args &a, bwd_prepost_args &s, const sm90_call &p)
@@ -99,13 +140,13 @@ inline void bwd_args_fill(bwd_sm90_args &a, bwd_prepost_args &s, const sm90_call
     a.batch = p.q.batch, a.heads = p.q.head, a.kv_heads = p.k.head;
     a.nq = p.q.row, a.nk = p.k.row, a.offset = p.offset;
     a.tiles_m = (a.nq + C::M - 1) / C::M, a.tiles_n = (a.nk + C::N - 1) / C::N;
+    a.acc_rows = s.acc_rows = (int)acc_rows_of<C>(a.nq);
     a.splits = group_splits<C>(a.batch, a.heads, a.kv_heads, a.nk);
     a.section = bwd_section<C>(a);
     a.scale = p.scale, a.scale_log2 = p.scale * log2_e;
     a.dq_acc = s.dq_acc = (float *)p.workspace;
-    a.lse2 = s.lse2 = a.dq_acc + w.dq;
-    a.delta = s.delta = s.lse2 + w.rows;
-    a.parts = s.delta + w.rows;
+    a.stats = s.stats = stats_place<C>(p.dq, a.dq_acc + w.dq);
+    a.parts = a.dq_acc + w.dq + w.stats;
     a.turns = s.turns = (unsigned *)(a.parts + w.parts);
     s.o = rows4_of(p.o), s.dout = rows4_of(p.dout), s.dq = rows4_of(p.dq);
     s.lse = p.lse, s.lse_batch = p.lse_batch, s.lse_head = p.lse_head, s.lse_row = p.lse_row;
@@ -189,7 +230,7 @@ inline cudaError_t split_sm90_enqueue(const sm90_call &p)
 
     bwd_args_fill<K>(a, s, p);
     d.work = q_major_plan<Q::M, Q::CAUSAL>(p);
-    d.lse2 = a.lse2, d.delta = a.delta, d.stat_rows = (int64_t)a.tiles_m * K::M;
+    d.lse2 = a.stats.lse2, d.delta = a.stats.delta, d.stat_rows = stat_count_of<K>(a.nq);
     d.scale = a.scale, d.scale_log2 = a.scale_log2;
     if (!tensor_map_make<typename Q::T>(&d.q, p.q, Q::M) ||
         !tensor_map_make<typename Q::T>(&d.dout, p.dout, Q::M) ||

@@ -11,17 +11,17 @@
 
 namespace fb {
 
-/* What the host hands over; lengths in elements, LSE in base 2, statistics padded to whole tiles.
- */
+/* What the host hands over; lengths in elements. */
 struct bwd_sm90_args {
     CUtensorMap q, k, v, dout, dk, dv;
-    const float *lse2, *delta;
+    bwd_stats stats;
     float *dq_acc, *parts; /* parts: fp32 dV and dK of each CTA, where a group is split */
     unsigned *turns;       /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
     int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
-    int offset;  /* causal: query i sees keys up to i + offset */
-    int splits;  /* CTAs that share the query heads of a group */
-    int section; /* batch x key head x split units launched together, key tile by key tile */
+    int acc_rows; /* rows of fp32 dQ a head */
+    int offset;   /* causal: query i sees keys up to i + offset */
+    int splits;   /* CTAs that share the query heads of a group */
+    int section;  /* batch x key head x split units launched together, key tile by key tile */
     float scale, scale_log2;
 };
 

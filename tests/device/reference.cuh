@@ -27,7 +27,7 @@ struct reference_head {
     double scale;
 };
 
-/* P and O and LSE: one block a query row. */
+/* P, O, LSE, and D of the rounded O: one block a query row. */
 template <class T>
 __global__ void reference_forward(reference_head<T> h)
 {
@@ -68,7 +68,8 @@ __global__ void reference_forward(reference_head<T> h)
         h.o.data[i * h.o.row + c] = (T)(float)o;
         if (h.o64)
             h.o64[(int64_t)i * h.d + c] = o;
-        part[c] = o * (double)(float)h.dout.data[i * h.dout.row + c];
+        part[c] = (double)(float)h.o.data[i * h.o.row + c] *
+                  (double)(float)h.dout.data[i * h.dout.row + c];
     }
     __syncthreads();
     if (t == 0) {
@@ -77,6 +78,22 @@ __global__ void reference_forward(reference_head<T> h)
             delta += part[c];
         h.delta[i] = delta;
     }
+}
+
+/* D of another o, that of the forward under test: one warp a query row. */
+template <class T>
+__global__ void reference_delta(reference_head<T> h)
+{
+    int i = blockIdx.x, t = threadIdx.x;
+    double sum = 0;
+
+    for (int c = t; c < h.d; c += 32)
+        sum += (double)(float)h.o.data[i * h.o.row + c] *
+               (double)(float)h.dout.data[i * h.dout.row + c];
+    for (int m = 16; m > 0; m /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, m);
+    if (t == 0)
+        h.delta[i] = sum;
 }
 
 template <class T>
