@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     constexpr int LANES = C::D / 8, ROWS = 256 / LANES, PASSES = (C::M + ROWS - 1) / ROWS;
     const int tile = blockIdx.x, head = blockIdx.y, batch = blockIdx.z;
     const int chunk = threadIdx.x % LANES, sub = threadIdx.x / LANES;
-    const int64_t unit = (int64_t)batch * p.heads + head;
+    const int unit = batch * p.heads + head;
     const char *o = p.o.data + 2 * (batch * p.o.batch + head * p.o.head) + chunk * 16;
     const char *g = p.dout.data + 2 * (batch * p.dout.batch + head * p.dout.head) + chunk * 16;
     const float *lse_of = p.lse + batch * p.lse_batch + head * p.lse_head;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
     grid_dependents_launch();
     if (C::ORDERED && threadIdx.x < 2)
         p.turns[2 * (unit * p.tiles_m + tile) + threadIdx.x] = 0;
-    float4 *acc = (float4 *)(p.dq_acc + acc_half_at<C>(unit, p.acc_rows, tile, 0));
+    float4 *acc = (float4 *)acc_half<C>(p.dq_acc, unit, p.tiles_m, p.acc_rows, tile, 0);
     const int zeros = C::WITH_DQ && !C::ORDERED ? acc_tile_rows<C>(p.acc_rows, tile) * C::D / 4 : 0;
     for (int i = threadIdx.x; i < zeros; i += 256)
         acc[i] = make_float4(0, 0, 0, 0);
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(256) bwd_pre(bwd_prepost_args p)
         for (int m = LANES / 2; m > 0; m /= 2)
             sum += __shfl_xor_sync(0xffffffffu, sum, m);
         if (chunk == 0 && r < C::M) {
-            int64_t at = stat + row / stat_piece * p.stats.block + row % stat_piece;
+            int64_t at = stat + row / stat_piece * p.stats.piece + row % stat_piece;
             p.stats.delta[at] = sum;
             p.stats.lse2[at] = isinf(lse[i]) ? INFINITY : lse[i] * 1.44269504088896f;
         }
@@ -138,13 +138,13 @@ __global__ void __launch_bounds__(256) bwd_post(bwd_prepost_args p)
     const int tile = blockIdx.x, head = blockIdx.y, batch = blockIdx.z;
     const int w = threadIdx.x / 128, t = threadIdx.x % 128, l = t % 32, mi = l / 8;
     const int warp_row = 16 * (t / 32);
-    const int64_t unit = (int64_t)batch * p.heads + head;
+    const int unit = batch * p.heads + head;
     /* Rows that see no key: nobody stored into their tile. */
     const bool unseen = C::ORDERED && C::CAUSAL && tile * C::M + C::M - 1 + p.offset < 0;
     float4 a[COUNT];
 
     grid_dependency_wait();
-    const float4 *acc = (const float4 *)(p.dq_acc + acc_half_at<C>(unit, p.acc_rows, tile, w));
+    const float4 *acc = (const float4 *)acc_half<C>(p.dq_acc, unit, p.tiles_m, p.acc_rows, tile, w);
     /* 16-byte pieces that are there: of DQ_SWAPPED one for every 8 rows. */
     const int count = C::DQ == DQ_SWAPPED ? acc_tile_rows<C>(p.acc_rows, tile) / 8 : COUNT;
 #pragma unroll

@@ -109,25 +109,29 @@ struct bwd_sm90_config {
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
 };
 
-/* Where LSE in base 2 and D stand; strides in floats, `block` from 16 rows to the next. */
+/* Where LSE in base 2 and D stand, in whole query tiles; strides in floats, `piece` from 16 rows to
+ * the next. */
 struct bwd_stats {
     float *lse2, *delta;
-    int64_t batch, head, block;
+    int64_t batch, head, piece;
 };
 
 /* Rows of fp32 dQ that are kept of a query tile, of acc_rows a head. */
 template <class C>
-__host__ __device__ __forceinline__ int acc_tile_rows(int acc_rows, int tile)
+__device__ __forceinline__ int acc_tile_rows(int acc_rows, int tile)
 {
-    return C::DQ_ROUND == C::M || acc_rows - tile * C::M > C::M ? C::M : acc_rows - tile * C::M;
+    return C::DQ == DQ_SWAPPED ? min(C::M, acc_rows - tile * C::M) : C::M;
 }
 
-/* Where half w of a query tile's fp32 dQ begins, in floats. */
+/* Half w of a query tile's fp32 dQ; unit = head of all batch entries. */
 template <class C>
-__host__ __device__ __forceinline__ int64_t acc_half_at(int64_t unit, int acc_rows, int tile, int w)
+__device__ __forceinline__ float *acc_half(float *acc, int unit, int tiles_m, int acc_rows,
+                                           int tile, int w)
 {
-    return (unit * acc_rows + tile * C::M) * C::D +
-           w * acc_tile_rows<C>(acc_rows, tile) * (C::D / 2);
+    if (C::DQ == DQ_SWAPPED)
+        return acc + ((int64_t)unit * acc_rows + tile * C::M) * C::D +
+               w * acc_tile_rows<C>(acc_rows, tile) * (C::D / 2);
+    return acc + (int64_t)(unit * tiles_m + tile) * (C::M * C::D) + w * (C::DQ_HALF / 4);
 }
 
 /* Arrivals: a thread that announces bytes, 8 MMA warps, or the 4 of one warpgroup. */

@@ -169,11 +169,13 @@ template <class C>
 inline cudaError_t bwd_enqueue_keys(bwd_sm90_args &a, const bwd_prepost_args &s, const sm90_call &p,
                                     const char *phase)
 {
+    const bool gapped = a.stats.piece != stat_piece;
+    const auto kernel = gapped ? bwd_sm90_main<C, C::WITH_DQ> : bwd_sm90_main<C, false>;
     cudaError_t error;
 
     if (!bwd_maps_make<C>(a, p))
         return cudaErrorInvalidValue;
-    error = shared_memory_allow(bwd_sm90_main<C>, C::SMEM_BYTES);
+    error = shared_memory_allow(kernel, C::SMEM_BYTES);
     if (error != cudaSuccess)
         return error;
     call_mark(p, "delta");
@@ -182,8 +184,8 @@ inline cudaError_t bwd_enqueue_keys(bwd_sm90_args &a, const bwd_prepost_args &s,
     if (error != cudaSuccess)
         return error;
     call_mark(p, phase);
-    return launch_dependent(bwd_sm90_main<C>, dim3(a.tiles_n * a.batch * a.kv_heads * a.splits),
-                            384, C::SMEM_BYTES, p.stream, a);
+    return launch_dependent(kernel, dim3(a.tiles_n * a.batch * a.kv_heads * a.splits), 384,
+                            C::SMEM_BYTES, p.stream, a);
 }
 
 /* The sums of the parts of dV and dK, if there are any. */
