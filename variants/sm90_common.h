@@ -88,6 +88,7 @@ constexpr struct fb_variant fb_sm90_variant(const char *name, const char *summar
         .forward = fb_sm90_forward,
         .backward = functions::backward,
         .accepts = 0,
+        .roundings = 0,
     };
 }
 
