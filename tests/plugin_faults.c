@@ -42,6 +42,7 @@ enum fault {
     FORGES_RECORD,
     FORGES_DONE,
     FORGES_LEAVE,
+    FORGES_UNREAD,
     FLOODS,
     RETURNS_TWICE,
     BEFORE,
@@ -93,6 +94,8 @@ static void disturb(const struct fb_args *a)
         write_everywhere("done\n", 1);
     if (FAULT == FORGES_LEAVE)
         write_everywhere("leave\n", 1);
+    if (FAULT == FORGES_UNREAD)
+        write_everywhere("unread inputs.h5 is damaged\n", 1);
     if (FAULT == FLOODS)
         flood();
     if (FAULT == RETURNS_TWICE)

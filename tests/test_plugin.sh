@@ -114,7 +114,7 @@ done
 grep -Eq '^  faulty +pass' "$scratch/SOUND.txt" &&
     grep -Eq '^  faulty +fail .*cu_qlens or cu_klens was changed' "$scratch/CHANGES_LENGTHS.txt"
 ok $? "... and one of the packed offsets"
-for fault in FORGES_RECORD FORGES_DONE FORGES_LEAVE FLOODS; do
+for fault in FORGES_RECORD FORGES_DONE FORGES_LEAVE FORGES_UNREAD FLOODS; do
     misbehaves $fault "crashed +wrote into the worker's own channel" "$fault: not taken for the worker's word"
 done
 harmless() { # passes, and so does the neighbour that runs after it in the same process

@@ -173,16 +173,15 @@ static bool is_input_failure(enum fb_status status)
 
 /* The inputs or the reference could not be had: that is the fate of every case left, and no fault
  * of a variant. */
-static enum fb_status refuse_rest(struct work *work, enum fb_status why)
+static enum fb_status refuse_rest(struct work *work, bool unread)
 {
-    char reason[512];
+    char reason[FB_UNREAD_ROOM];
     snprintf(reason, sizeof reason, "%s", fb_status_message());
     fb_status_clear();
     for (size_t i = 0; i < work->group->count; i++)
         if (!work->benches[i].sent)
             FB_TRY(fb_bench_finish(&work->benches[i], "refused", reason));
-    return why == FB_IO || why == FB_CORRUPT ? fb_worker_unread(work->shared.worker, reason)
-                                             : FB_OK;
+    return unread ? fb_worker_unread(work->shared.worker, reason) : FB_OK;
 }
 
 enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group)
@@ -204,10 +203,11 @@ enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *gr
         FB_TRY_OUT(make_bench(&work, i));
     bool work_them = group->measure.what && any_is_taken(&work);
     status = work_them ? open_shared(&work) : FB_OK;
+    const bool unread = status == FB_IO || status == FB_CORRUPT; /* the file of inputs */
     if (status == FB_OK)
         status = work_them ? work_benches(&work) : ask_benches(&work);
     if (is_input_failure(status))
-        FB_TRY_OUT(refuse_rest(&work, status));
+        FB_TRY_OUT(refuse_rest(&work, unread));
 out:
     for (size_t i = 0; work.benches && i < group->count; i++) {
         fb_bench_close(&work.benches[i]);

@@ -22,10 +22,10 @@
 
 enum { FB_WORKER_RECORDS = 3, FB_WORKER_BEACON = 4 }; /* file descriptors of a worker */
 
-/* What the worker is at. Names in reasons: "killed by signal 11 in backward". */
 /* Room for what is said of a file that cannot be read. */
 #define FB_UNREAD_ROOM 512
 
+/* What the worker is at. Names in reasons: "killed by signal 11 in backward". */
 enum fb_stage {
     FB_STAGE_IDLE,
     FB_STAGE_REFERENCE, /* the harness's own: inputs, reference, judging; no deadline */

@@ -106,11 +106,21 @@ out:
     return status;
 }
 
-/* The first one is kept. */
+static size_t count_answered(const struct supervisor *s)
+{
+    size_t answered = 0;
+    for (size_t i = 0; i < s->group_count; i++)
+        answered += s->done[s->group[i]];
+    return answered;
+}
+
+/* The worker's last word but one, once every case has its record: from a call that is under way it
+ * is not the worker's. The first one is kept. */
 static void note_unread(struct supervisor *s, const char *why)
 {
     char *to = s->order->unread;
-    if (to && !*to)
+    s->garbled = count_answered(s) < s->group_count;
+    if (to && !*to && !s->garbled)
         snprintf(to, FB_UNREAD_ROOM, "%s", why);
 }
 
@@ -228,9 +238,7 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
  * not the worker who said so. */
 static bool is_answered(const struct supervisor *s)
 {
-    size_t answered = 0;
-    for (size_t i = 0; i < s->group_count; i++)
-        answered += s->done[s->group[i]];
+    const size_t answered = count_answered(s);
     return s->left ? answered > 0 : answered == s->group_count;
 }
 
