@@ -50,7 +50,8 @@ enum fault {
     BATCH_BOUND,
     OWN_LSE,
     NOW_AND_THEN,
-    LATER
+    LATER,
+    ADDS
 };
 
 #ifndef FAULT
@@ -205,7 +206,9 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
         return FB_DEVICE;
     }
     memcpy(a->dv.data, a->dout.data, sizeof(float) * b * (size_t)a->problem->dv);
-    memset(a->dq.data, 0, d + (FAULT == OUTSIDE ? sizeof(float) : 0));
+    if (FAULT != ADDS)
+        memset(a->dq.data, 0, d + (FAULT == OUTSIDE ? sizeof(float) : 0));
+    *(float *)a->dq.data += 0;
     memset(a->dk.data, 0, d);
     if (FAULT == BEFORE)
         ((float *)a->dk.data)[-1] = 0;

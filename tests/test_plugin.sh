@@ -104,6 +104,8 @@ misbehaves OWN_LSE "fail .*second call, on the reference's o and lse: dv: .*time
 misbehaves NOW_AND_THEN "fail .* 9 of 10 .*a later run: dv: .*times the bound" "an error in one call of many is found"
 misbehaves LATER "fail .*a later run: dv: .*times the bound" "... and one that comes with the third"
 misbehaves NOTHING "fail .*was not written" "an output that is not written is found"
+misbehaves ADDS "fail .*dq(: .*non-finite| was not written .*or made from memory that was not)" \
+    "... and one that is added to before it is cleared"
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
 misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"
 misbehaves CHANGES_PROBLEM "fail .*the problem was changed" "a change of the problem is found"

@@ -141,10 +141,12 @@ enum fb_status fb_buffers_check_sealed(const struct fb_buffers *buffers, enum fb
     return FB_OK;
 }
 
+/* NaN keeps its bits through arithmetic: sums on top of what was not cleared show here, too. */
 static void say_unwritten(enum fb_buffer which, const struct fb_tensor *t, int64_t row,
                           int64_t column, struct fb_finding *found)
 {
-    snprintf(found->text, sizeof found->text, "%s was not written at [%lld,%lld,%lld,%lld]",
+    snprintf(found->text, sizeof found->text,
+             "%s was not written at [%lld,%lld,%lld,%lld], or made from memory that was not",
              fb_buffer_name(which), (long long)(row / t->shape[2] / t->shape[1]),
              (long long)(row / t->shape[2] % t->shape[1]), (long long)(row % t->shape[2]),
              (long long)column);
