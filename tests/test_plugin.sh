@@ -56,6 +56,20 @@ ok $? "a look at keys that are masked is found, small as it is"
 "$flashback" check -q --plugin "$scratch/leak/mine.so" -p h=2,n=70,d=20,dtype=fp32 >"$scratch/out"
 ok $? "... and where nothing is masked there is nothing to find"
 
+# One bit of dv on data that leave nothing to round, of two heads that share a key head.
+for roundings in 0 FB_ROUNDS_HEADS; do
+    $cc -std=c11 -I"$top_srcdir/include" -DROUNDINGS=$roundings -fPIC -shared -o "$scratch/$roundings.so" \
+        "$top_srcdir/tests/plugin_heads.c"
+    "$flashback" check -q --plugin "$scratch/$roundings.so" -r dyadic@1 -p h=2,hk=1,n=1,d=8,scale=0.5,dtype=bf16 \
+        --json "$scratch/$roundings.json" >"$scratch/$roundings.txt"
+done
+grep -Eq '^  heads +fail .*dv: 1 of 8 elements are not exact on dyadic data' "$scratch/0.txt"
+ok $? "a bit fails on exact data"
+grep -Eq '^  heads +pass' "$scratch/FB_ROUNDS_HEADS.txt" &&
+    grep -q '"verdict_standard":"fail"' "$scratch/FB_ROUNDS_HEADS.json" &&
+    grep -q '"remark":"dv: 1 of 8 .*a declared rounding' "$scratch/FB_ROUNDS_HEADS.json"
+ok $? "... but not of who declares that shares of heads are rounded; the standard is missed, and told"
+
 # ---- Those that are no plug-ins
 build() {
     $cc -std=c11 -D_GNU_SOURCE -I"$top_srcdir/include" -DFAULT="$1" -fPIC -shared \

@@ -293,7 +293,8 @@ static void expect_certificate(const char *text, unsigned roundings, bool on_dq,
     fb_judge_compare(w.judge, &said, &w.a, &nudged);
     tap_ok(perfect.verdict == FB_VERDICT_PASS && perfect.verdict_standard == FB_VERDICT_PASS &&
                nudged.verdict == declared && nudged.verdict_standard == FB_VERDICT_FAIL &&
-               (declared == FB_VERDICT_PASS) == !nudged.reason[0],
+               (declared == FB_VERDICT_PASS) == !nudged.reason[0] &&
+               (declared == FB_VERDICT_PASS) == !!strstr(nudged.remark, "a declared rounding"),
            "%s", what);
     close_bench(&w);
 }

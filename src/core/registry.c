@@ -6,6 +6,11 @@
 
 #include "core/status.h"
 
+/* A member that is appended makes struct_size grow only when it does not fall into padding. */
+_Static_assert(sizeof(struct fb_variant) == offsetof(struct fb_variant, roundings) +
+                                                sizeof((struct fb_variant *)NULL)->roundings,
+               "the last member of struct fb_variant is followed by padding");
+
 /* Tables of plug-ins, as they were added. The array is never freed: it lives as long as they do. */
 static const struct fb_variant *const **added;
 static size_t added_count;

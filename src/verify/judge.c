@@ -314,29 +314,30 @@ static bool rounds_shares(const struct fb_judge *judge, unsigned roundings, int 
     return (roundings & FB_ROUNDS_HEADS) && p->h != p->hk && which != FB_JUDGED_DQ;
 }
 
-/* Bit for bit, where the data allow to ask for it. Whoever declares a rounding more meets its
- * declaration without, but not the standard. */
+/* Bit for bit, where the data allow to ask for it. Whoever declares one rounding more keeps to its
+ * declaration all the same, but not to the standard; then a remark says so. */
 static void certify(const struct fb_judge *judge, unsigned roundings, const struct subject *s,
                     struct fb_judgement *j)
 {
     struct fb_mismatch m;
     const int64_t *at = m.first;
+    const bool covered = rounds_shares(judge, roundings, s->which);
+    char *text = covered ? j->remark : j->reason;
     if (!judge->exact || judge->sampled || s->which < FB_JUDGED_DQ || s->which > FB_JUDGED_DV)
         return;
     fb_exact_compare(s->tensor, fb_judged_array(&judge->values, s->which), &m);
     if (!m.count)
         return;
     j->standard[s->which] = FB_VERDICT_FAIL;
-    if (rounds_shares(judge, roundings, s->which))
-        return;
-    j->declared[s->which] = FB_VERDICT_FAIL;
-    if (!j->reason[0])
-        snprintf(j->reason, sizeof j->reason,
+    if (!covered)
+        j->declared[s->which] = FB_VERDICT_FAIL;
+    if (!*text)
+        snprintf(text, sizeof j->reason,
                  "%s: %lld of %lld elements are not exact on dyadic data, first at "
-                 "[%lld,%lld,%lld,%lld]: %.9g for %.9g",
+                 "[%lld,%lld,%lld,%lld]: %.9g for %.9g%s",
                  fb_judged_name(s->which), (long long)m.count, (long long)m.elements,
                  (long long)at[0], (long long)at[1], (long long)at[2], (long long)at[3], m.got,
-                 m.want);
+                 m.want, covered ? "; a declared rounding" : "");
 }
 
 /* The rows outside the sample: a gross error fails the tensor whatever was declared. */

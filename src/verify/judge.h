@@ -75,8 +75,9 @@ struct fb_judgement {
                                          PASS; ABSENT when no tensor was handed over */
     enum fb_verdict verdict_standard; /* the same over `standard` */
     char reason[256]; /* one line on the first tensor that did not pass, "" if none */
-    char remark[256]; /* one line on a declared accumulator that shows no trace of its roundings, ""
-                         if none: the variant may not do what it declares. No verdict. */
+    char remark[256]; /* one line that is no verdict, "" if none: a declared accumulator that shows
+                         no trace of its roundings (the variant may not do what it declares), or
+                         exact data that a declared rounding leaves inexact */
 };
 
 struct fb_judge;
