@@ -60,6 +60,11 @@ if h5repack -f GZIP=1 "$golden" "$scratch/packed.h5" 2>/dev/null; then
     expect 4 "packed.h5.*cannot be read" "damaged inputs beside good ones" "$flashback" check "$scratch/damaged.ini"
     grep -q "1 passed, 0 failed, 1 refused" "$scratch/out"
     ok $? "... which are judged all the same"
+    printf '[measure]\nwhat = error\n' >>"$scratch/damaged.ini"
+    expect 4 "packed.h5.*cannot be read" "a run says so, too" "$flashback" run -q "$scratch/damaged.ini" -o "$scratch/damaged.h5"
+    cp "$golden" "$scratch/packed.h5"
+    "$flashback" run "$scratch/damaged.ini" -o "$scratch/damaged.h5" --resume 2>&1 | grep -q "2 cases: 2 passed, 0 failed"
+    ok $? "... and tries again with --resume once the file is mended"
 else
     skip "damaged inputs beside good ones: no h5repack"
 fi

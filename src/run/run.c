@@ -71,6 +71,13 @@ static enum fb_status check_names(const struct run *run)
     return FB_OK;
 }
 
+/* Refused, and perhaps for a file of inputs that could not be read then: it is asked again. */
+static bool is_open(const struct fb_record *before)
+{
+    return !before || (!strcmp(fb_text(before->verdict), "refused") &&
+                       !strncmp(fb_text(before->recipe), "file:", 5));
+}
+
 static enum fb_status select_cases(struct run *run)
 {
     const struct fb_experiment *e = &run->experiment;
@@ -82,10 +89,10 @@ static enum fb_status select_cases(struct run *run)
             continue;
         const struct fb_record *before = fb_results_find(&run->done, e->cases[i].key);
         run->selected++;
-        if (before)
-            fb_tally_add(&run->tally, before);
-        else
+        if (is_open(before))
             run->todo[run->todo_count++] = i;
+        else
+            fb_tally_add(&run->tally, before);
     }
     return FB_OK;
 }
