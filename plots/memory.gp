@@ -12,7 +12,7 @@ YLOW = 10 ** floor(log10(LOW) - 0.3)
 YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
 
-set title TITLE font fs(12) offset 0, 0.2 textcolor rgb INK
+set title TITLE font fs(12) offset 0, -0.5 textcolor rgb INK
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
 set tmargin at screen from_top(44)

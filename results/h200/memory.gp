@@ -37,11 +37,11 @@ EOD
 $DATA << EOD
 # panel 1, series 1
 512 16896 NaN NaN "512" "ok"
-1024 270336 NaN NaN "1k" "ok"
-2048 540672 NaN NaN "2k" "ok"
-4096 1081344 NaN NaN "4k" "ok"
-8192 2162688 NaN NaN "8k" "ok"
-16384 4325376 NaN NaN "16k" "ok"
+1024 262144 NaN NaN "1k" "ok"
+2048 524288 NaN NaN "2k" "ok"
+4096 1048576 NaN NaN "4k" "ok"
+8192 2097152 NaN NaN "8k" "ok"
+16384 4194304 NaN NaN "16k" "ok"
 
 
 # panel 1, series 2
@@ -216,7 +216,7 @@ YLOW = 10 ** floor(log10(LOW) - 0.3)
 YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
 
-set title TITLE font fs(12) offset 0, 0.2 textcolor rgb INK
+set title TITLE font fs(12) offset 0, -0.5 textcolor rgb INK
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
 set tmargin at screen from_top(44)
