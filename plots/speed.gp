@@ -14,7 +14,7 @@ LEFT = 74
 GAP = 26
 WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 60 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 22
+HEIGHT = 60 + 20 * (1 + NS / 3) + NROW * (PANEL_HEIGHT + 72) + 22
 load 'style.gp'
 PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
 

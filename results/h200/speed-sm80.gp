@@ -432,7 +432,7 @@ LEFT = 74
 GAP = 26
 WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 60 + 20 * (1 + NS / 5) + NROW * (PANEL_HEIGHT + 72) + 22
+HEIGHT = 60 + 20 * (1 + NS / 3) + NROW * (PANEL_HEIGHT + 72) + 22
 # SPDX-License-Identifier: BSD-3-Clause
 # style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
 # (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.

@@ -4,21 +4,21 @@ NAME = 'determinism-bf16'
 TITLE = 'Determinism and speed of the backward pass, bf16'
 SUBTITLE = 'Intel(R) Xeon(R) Processor, 2 threads'
 YLABEL = 'GFLOP/s'
-CEILING = NaN
 NP = 2
-NS = 2
+NS = 3
 NCOL = 2
 array PANEL[2]
 PANEL[1] = 'full, head size 64, n=2k'
 PANEL[2] = 'causal, head size 64, n=1k'
-array SERIES[2]
+array SERIES[3]
 SERIES[1] = 'the same bits in every run'
 SERIES[2] = 'bits differ from run to run'
+SERIES[3] = 'no run differed, but none is ruled out'
 array GROUPS[2]
 GROUPS[1] = 1
 GROUPS[2] = 3
-TOP = 127.32890292822496
-LOW = 76.04255069982304
+TOP = 138.28727706796937
+LOW = 62.71762595134027
 XTOP = 132
 XLOW = 111
 $TICKS << EOD
@@ -33,29 +33,40 @@ $TICKS << EOD
 EOD
 $DATA << EOD
 # panel 1, series 1
-1 109.5298034107383 102.21636895366983 115.42828817089243 "cpu-split" "10 of 10 equal, D1"
+1 91.11636425474772 43.18336336024181 95.49937047641488 "cpu-split" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 1, series 2
 NaN NaN NaN NaN "" "absent"
 
 
+# panel 1, series 3
+NaN NaN NaN NaN "" "absent"
+
+
 # panel 2, series 1
-1 76.04255069982304 74.2121291585452 77.35524795335229 "cpu-naive" "10 of 10 equal, D1"
-2 122.61983287096963 115.96032233646488 127.32890292822496 "cpu-atomic" "10 of 10 equal, D1"
-3 103.1738590014589 98.49867180655392 105.28397853925479 "cpu-split" "10 of 10 equal, D1"
+1 62.71762595134027 54.97129029196135 77.00617934949925 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+3 94.63622977118892 86.70018285032603 110.95875997330712 "cpu-split" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 2, series 2
 NaN NaN NaN NaN "" "absent"
 
 
+# panel 2, series 3
+2 115.55328405357824 107.13912614880778 138.28727706796937 "cpu-atomic" "10 of 10 equal, D1+D2+D4"
+
+
 EOD
+array CEILING[NP]
+CEILING[1] = NaN
+CEILING[2] = NaN
 
 # SPDX-License-Identifier: BSD-3-Clause
 # determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
 # the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
-# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs and name the
+# levels that held, which the lines at the foot explain.
 
 NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
@@ -63,13 +74,13 @@ NAME_MOST = 0
 do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
 longer(a, b) = (a > b) ? a : b
 stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
-LEFT = 24 + 7.6 * NAME_MOST
-PANEL_WIDTH = 430
+LEFT = 24 + 8.2 * NAME_MOST # wide() of style.gp, which is read later
+PANEL_WIDTH = 460
 PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
-WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 104 + NROW * ROW
+WIDTH = (WIDTH < 760) ? 760 : WIDTH
+HEIGHT = 146 + NROW * ROW
 # SPDX-License-Identifier: BSD-3-Clause
 # style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
 # (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
@@ -145,10 +156,15 @@ KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
 KEY_TOP = (SUBTITLE eq "") ? 34 : 50
 HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
-# Title and subtitle; set again after each `unset label`.
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
 TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
-    "font fs(9) textcolor rgb '#606060'"
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -159,18 +175,29 @@ set errorbars small
 unset key
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
-XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
-array SHADE[2]
+# The axis goes on until the longest words have room between the end of their whisker and the panel's.
+room(dummy) = PANEL_WIDTH - 16 - wide(caption(0), 8.5)
+XMOST = TOP * 1.1
+stats $DATA using (XMOST = longer(high(0) * PANEL_WIDTH / room(0), XMOST), 0) nooutput
+array SHADE[3]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
+SHADE[3] = COLOR[2]
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+LEVELS = "the same bits in every run   D1: at rest   D2: under a second load   D4: with other " . \
+    "thread counts"
+NOTE = "D3, in another batch, stands in the table" . (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
 eval TITLES
+set label 14 LEVELS at screen 0.5, screen from_top(HEIGHT - 25) center font fs(8) textcolor rgb '#606060'
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)

@@ -4,21 +4,21 @@ NAME = 'determinism-fp16'
 TITLE = 'Determinism and speed of the backward pass, fp16'
 SUBTITLE = 'Intel(R) Xeon(R) Processor, 2 threads'
 YLABEL = 'GFLOP/s'
-CEILING = NaN
 NP = 2
-NS = 2
+NS = 3
 NCOL = 2
 array PANEL[2]
 PANEL[1] = 'full, head size 64, n=1k'
 PANEL[2] = 'causal, head size 64, n=1k'
-array SERIES[2]
+array SERIES[3]
 SERIES[1] = 'the same bits in every run'
 SERIES[2] = 'bits differ from run to run'
+SERIES[3] = 'no run differed, but none is ruled out'
 array GROUPS[2]
 GROUPS[1] = 3
 GROUPS[2] = 3
-TOP = 185.8718752904834
-LOW = 82.6504841276784
+TOP = 110.26137199344741
+LOW = 57.63990639949347
 XTOP = 119
 XLOW = 114
 $TICKS << EOD
@@ -35,29 +35,41 @@ $TICKS << EOD
 EOD
 $DATA << EOD
 # panel 1, series 1
-1 165.1542280756796 147.4725456302016 185.8718752904834 "cpu-naive" "10 of 10 equal, D1"
-3 117.80405901235805 114.59575965702919 125.60793229264253 "cpu-split" "10 of 10 equal, D1"
+1 92.4201541620649 71.02314859258398 110.26137199344741 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+3 74.61856809052802 52.3184020363403 82.15639015320014 "cpu-split" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 1, series 2
-2 149.10487291612665 144.6650159215358 160.0956343694493 "cpu-atomic" "1 of 10 equal"
+2 96.9223128016754 76.93876443995906 109.2490090248926 "cpu-atomic" "1 of 10 equal"
+
+
+# panel 1, series 3
+NaN NaN NaN NaN "" "absent"
 
 
 # panel 2, series 1
-1 82.6504841276784 73.70627193542452 104.04405466600137 "cpu-naive" "10 of 10 equal, D1"
-3 103.51509904337641 96.36554823501024 115.54421079908144 "cpu-split" "10 of 10 equal, D1"
+1 57.63990639949347 52.91631150340162 61.13171351662297 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+3 83.0126642941259 78.52577142155731 92.10710156238791 "cpu-split" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 2, series 2
-2 127.44097656222311 121.36519953421836 142.0268871360993 "cpu-atomic" "5 of 10 equal"
+2 105.70395766712893 94.57321572978891 106.58023609435753 "cpu-atomic" "2 of 10 equal"
+
+
+# panel 2, series 3
+NaN NaN NaN NaN "" "absent"
 
 
 EOD
+array CEILING[NP]
+CEILING[1] = NaN
+CEILING[2] = NaN
 
 # SPDX-License-Identifier: BSD-3-Clause
 # determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
 # the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
-# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs and name the
+# levels that held, which the lines at the foot explain.
 
 NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
@@ -65,13 +77,13 @@ NAME_MOST = 0
 do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
 longer(a, b) = (a > b) ? a : b
 stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
-LEFT = 24 + 7.6 * NAME_MOST
-PANEL_WIDTH = 430
+LEFT = 24 + 8.2 * NAME_MOST # wide() of style.gp, which is read later
+PANEL_WIDTH = 460
 PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
-WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 104 + NROW * ROW
+WIDTH = (WIDTH < 760) ? 760 : WIDTH
+HEIGHT = 146 + NROW * ROW
 # SPDX-License-Identifier: BSD-3-Clause
 # style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
 # (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
@@ -147,10 +159,15 @@ KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
 KEY_TOP = (SUBTITLE eq "") ? 34 : 50
 HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
-# Title and subtitle; set again after each `unset label`.
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
 TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
-    "font fs(9) textcolor rgb '#606060'"
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -161,18 +178,29 @@ set errorbars small
 unset key
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
-XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
-array SHADE[2]
+# The axis goes on until the longest words have room between the end of their whisker and the panel's.
+room(dummy) = PANEL_WIDTH - 16 - wide(caption(0), 8.5)
+XMOST = TOP * 1.1
+stats $DATA using (XMOST = longer(high(0) * PANEL_WIDTH / room(0), XMOST), 0) nooutput
+array SHADE[3]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
+SHADE[3] = COLOR[2]
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+LEVELS = "the same bits in every run   D1: at rest   D2: under a second load   D4: with other " . \
+    "thread counts"
+NOTE = "D3, in another batch, stands in the table" . (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
 eval TITLES
+set label 14 LEVELS at screen 0.5, screen from_top(HEIGHT - 25) center font fs(8) textcolor rgb '#606060'
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)

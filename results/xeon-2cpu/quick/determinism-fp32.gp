@@ -4,25 +4,25 @@ NAME = 'determinism-fp32'
 TITLE = 'Determinism and speed of the backward pass, fp32'
 SUBTITLE = 'Intel(R) Xeon(R) Processor, 2 threads'
 YLABEL = 'GFLOP/s'
-CEILING = NaN
 NP = 4
-NS = 2
+NS = 3
 NCOL = 2
 array PANEL[4]
 PANEL[1] = 'full, head size 64, n=1k'
 PANEL[2] = 'causal, head size 64, n=1k'
 PANEL[3] = 'full, head size 128, n=1k'
 PANEL[4] = 'causal, head size 128, n=1k'
-array SERIES[2]
+array SERIES[3]
 SERIES[1] = 'the same bits in every run'
 SERIES[2] = 'bits differ from run to run'
+SERIES[3] = 'no run differed, but none is ruled out'
 array GROUPS[4]
 GROUPS[1] = 7
 GROUPS[2] = 7
 GROUPS[3] = 7
 GROUPS[4] = 7
-TOP = 214.98805063339236
-LOW = 66.049971882238
+TOP = 249.72898216653522
+LOW = 49.53736445424676
 XTOP = 94
 XLOW = 64
 $TICKS << EOD
@@ -65,63 +65,85 @@ $TICKS << EOD
 EOD
 $DATA << EOD
 # panel 1, series 1
-1 165.7452100414946 150.02787555470397 179.1860420774981 "cpu-naive" "10 of 10 equal, D1"
-2 128.1284918883911 121.97838068424969 146.8564431420503 "cpu-naive-recompute" "10 of 10 equal, D1"
-4 132.63049902647737 116.38773259263182 137.57928520644995 "cpu-split" "10 of 10 equal, D1"
-5 195.17735377758618 160.54172206996532 214.98805063339236 "cpu-ordered" "10 of 10 equal, D1"
-6 190.25580641233702 183.79522056180872 204.5732824731378 "cpu-partials" "10 of 10 equal, D1"
-7 128.18702213367015 122.33735200359921 136.0812656880672 "cpu-ml" "10 of 10 equal, D1"
+1 108.81765732915353 54.64605069568238 120.90682920064768 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+2 87.82629705322181 41.951161480638476 96.2737843090402 "cpu-naive-recompute" "10 of 10 equal, D1+D2+D4"
+4 77.22052938858998 63.651625928360616 84.10530573588468 "cpu-split" "10 of 10 equal, D1+D2+D4"
+5 117.21379778300658 111.27674692183767 122.45623513759216 "cpu-ordered" "10 of 10 equal, D1+D2+D4"
+6 115.67149291671723 108.17729063830322 126.38388600286876 "cpu-partials" "10 of 10 equal, D1+D2+D4"
+7 81.57410914561137 74.34355089443007 86.29523256329998 "cpu-ml" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 1, series 2
-3 146.85806610081352 133.2147012317174 159.85776205210166 "cpu-atomic" "1 of 10 equal"
+3 99.54312478855893 30.914233567740485 103.56184709774591 "cpu-atomic" "1 of 10 equal"
+
+
+# panel 1, series 3
+NaN NaN NaN NaN "" "absent"
 
 
 # panel 2, series 1
-1 81.59339754956335 79.83953744174114 81.97774431059064 "cpu-naive" "10 of 10 equal, D1"
-2 66.049971882238 62.44763833274845 68.4058976977783 "cpu-naive-recompute" "10 of 10 equal, D1"
-4 105.397175948126 96.57906492339502 121.07321843040882 "cpu-split" "10 of 10 equal, D1"
-5 152.15882283973946 149.161788740831 176.97266676153316 "cpu-ordered" "10 of 10 equal, D1"
-6 142.25694916894534 137.88644213050046 166.8213000688132 "cpu-partials" "10 of 10 equal, D1"
-7 104.33122504626486 99.40733902877022 119.04874991780457 "cpu-ml" "10 of 10 equal, D1"
+1 62.77110726196422 43.043347903788565 70.01178875253335 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+2 49.53736445424676 34.454946094840615 56.979912970408826 "cpu-naive-recompute" "10 of 10 equal, D1+D2+D4"
+4 100.9864666050906 63.65846049095528 112.16139232246397 "cpu-split" "10 of 10 equal, D1+D2+D4"
+5 155.69556500174716 132.08920291206897 178.73532232245816 "cpu-ordered" "10 of 10 equal, D1+D2+D4"
+6 147.69044588349664 124.46101925615058 162.44566149891125 "cpu-partials" "10 of 10 equal, D1+D2+D4"
+7 108.12805054781434 91.68740320673588 116.95713383341683 "cpu-ml" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 2, series 2
-3 127.75178713579477 113.8911867285298 142.29946983085534 "cpu-atomic" "1 of 10 equal"
+3 115.68453485044975 20.92851726488832 130.58766630282105 "cpu-atomic" "1 of 10 equal"
+
+
+# panel 2, series 3
+NaN NaN NaN NaN "" "absent"
 
 
 # panel 3, series 1
-1 178.97190885621598 74.26600106214116 193.6942352869266 "cpu-naive" "10 of 10 equal, D1"
-2 129.36692435385763 57.82859223609484 150.21893644893723 "cpu-naive-recompute" "10 of 10 equal, D1"
-4 107.0380188014808 35.31938028405615 119.89261649494843 "cpu-split" "10 of 10 equal, D1"
-5 145.86147385428893 46.45486415722014 177.04144128863473 "cpu-ordered" "10 of 10 equal, D1"
-6 143.05013698178868 41.95528110943415 165.78562339853224 "cpu-partials" "10 of 10 equal, D1"
-7 105.67243769498972 41.045194959285595 118.21858089677642 "cpu-ml" "10 of 10 equal, D1"
+1 144.0708872628821 112.23592388425516 200.05027129844737 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+2 122.9275515031899 83.89559690110605 162.43701767687935 "cpu-naive-recompute" "10 of 10 equal, D1+D2+D4"
+4 143.31356401939547 124.12889164902771 155.25138783351537 "cpu-split" "10 of 10 equal, D1+D2+D4"
+5 220.86249230890044 78.24127289830325 249.72898216653522 "cpu-ordered" "10 of 10 equal, D1+D2+D4"
+6 208.79198871771624 166.34708530633506 228.6825798744456 "cpu-partials" "10 of 10 equal, D1+D2+D4"
+7 145.87314154497295 99.73718265281839 163.04628382457577 "cpu-ml" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 3, series 2
-3 110.13189382959644 39.48625924420367 133.39448394076052 "cpu-atomic" "1 of 10 equal"
+3 159.3226524061879 83.7995909548778 170.6356609895889 "cpu-atomic" "4 of 10 equal"
+
+
+# panel 3, series 3
+NaN NaN NaN NaN "" "absent"
 
 
 # panel 4, series 1
-1 92.32151304102979 78.46333600502874 95.83604877941721 "cpu-naive" "10 of 10 equal, D1"
-2 73.23448796746975 56.24569309410917 76.57375577669886 "cpu-naive-recompute" "10 of 10 equal, D1"
-4 102.65373154311314 90.03493064541813 108.94719497204893 "cpu-split" "10 of 10 equal, D1"
-5 143.72553281631934 115.68214413626887 156.81451834874667 "cpu-ordered" "10 of 10 equal, D1"
-6 141.64011439618574 121.94501631076814 149.3726072037242 "cpu-partials" "10 of 10 equal, D1"
-7 101.94445901365441 92.22270440339587 107.9606654744464 "cpu-ml" "10 of 10 equal, D1"
+1 65.3733876845702 41.24038052770839 85.6750649624495 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+2 53.922113220672216 35.32496947911226 67.06490983183821 "cpu-naive-recompute" "10 of 10 equal, D1+D2+D4"
+4 89.55160109484524 83.25014441877089 124.97145447619552 "cpu-split" "10 of 10 equal, D1+D2+D4"
+5 147.5968497321979 114.54349642095238 192.17116160670153 "cpu-ordered" "10 of 10 equal, D1+D2+D4"
+6 130.54824042896897 120.06160145318087 151.86367843293354 "cpu-partials" "10 of 10 equal, D1+D2+D4"
+7 96.63728728603182 87.41260285700254 110.84805839413445 "cpu-ml" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 4, series 2
-3 118.81908078618238 95.36154059005399 124.05345491047397 "cpu-atomic" "4 of 10 equal"
+3 101.34380749811686 45.29387085139029 136.2007763833406 "cpu-atomic" "1 of 10 equal"
+
+
+# panel 4, series 3
+NaN NaN NaN NaN "" "absent"
 
 
 EOD
+array CEILING[NP]
+CEILING[1] = NaN
+CEILING[2] = NaN
+CEILING[3] = NaN
+CEILING[4] = NaN
 
 # SPDX-License-Identifier: BSD-3-Clause
 # determinism.gp: what determinism costs. A panel a mask and head size, a bar a variant, its length
 # the rate, its colour whether all runs gave the same bits; the whisker is the 95 % interval of the
-# median (cut off a quarter above the bar, which an arrow tells), the words count the runs.
+# median (cut off a quarter above the bar, which an arrow tells), the words count the runs and name the
+# levels that held, which the lines at the foot explain.
 
 NROW = (NP + NCOL - 1) / NCOL
 BARS_MOST = 1
@@ -129,13 +151,13 @@ NAME_MOST = 0
 do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
 longer(a, b) = (a > b) ? a : b
 stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
-LEFT = 24 + 7.6 * NAME_MOST
-PANEL_WIDTH = 430
+LEFT = 24 + 8.2 * NAME_MOST # wide() of style.gp, which is read later
+PANEL_WIDTH = 460
 PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
-WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 104 + NROW * ROW
+WIDTH = (WIDTH < 760) ? 760 : WIDTH
+HEIGHT = 146 + NROW * ROW
 # SPDX-License-Identifier: BSD-3-Clause
 # style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
 # (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
@@ -211,10 +233,15 @@ KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
 KEY_TOP = (SUBTITLE eq "") ? 34 : 50
 HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
-# Title and subtitle; set again after each `unset label`.
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
 TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
-    "font fs(9) textcolor rgb '#606060'"
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -225,18 +252,29 @@ set errorbars small
 unset key
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
-XMOST = TOP * 1.62
 SHOWN = (TOP >= 200) ? "%.0f" : (TOP >= 10) ? "%.1f" : "%.2f"
 low(dummy) = (strcol(3) eq "NaN") ? column(2) : column(3)
 cut(dummy) = strcol(4) ne "NaN" && column(4) > 1.25 * column(2)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : cut(0) ? 1.25 * column(2) : column(4)
 caption(dummy) = sprintf(SHOWN . "%s   %s", column(2), cut(0) ? " →" : "", strcol(6))
-array SHADE[2]
+# The axis goes on until the longest words have room between the end of their whisker and the panel's.
+room(dummy) = PANEL_WIDTH - 16 - wide(caption(0), 8.5)
+XMOST = TOP * 1.1
+stats $DATA using (XMOST = longer(high(0) * PANEL_WIDTH / room(0), XMOST), 0) nooutput
+array SHADE[3]
 SHADE[1] = COLOR[3]
 SHADE[2] = COLOR[7]
+SHADE[3] = COLOR[2]
+
+ANY_CUT = 0
+stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
+LEVELS = "the same bits in every run   D1: at rest   D2: under a second load   D4: with other " . \
+    "thread counts"
+NOTE = "D3, in another batch, stands in the table" . (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
 eval TITLES
+set label 14 LEVELS at screen 0.5, screen from_top(HEIGHT - 25) center font fs(8) textcolor rgb '#606060'
 set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)

@@ -4,7 +4,6 @@ NAME = 'memory-bf16'
 TITLE = 'Memory beyond inputs and outputs, per head, bf16, head size 64, full'
 SUBTITLE = ''
 YLABEL = 'saved + workspace'
-CEILING = NaN
 NP = 1
 NS = 4
 NCOL = 1
@@ -55,6 +54,8 @@ $DATA << EOD
 
 
 EOD
+array CEILING[NP]
+CEILING[1] = NaN
 
 # SPDX-License-Identifier: BSD-3-Clause
 # memory.gp: bytes beyond inputs and outputs against sequence length, on log axes: a materialised
@@ -139,10 +140,15 @@ KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
 KEY_TOP = (SUBTITLE eq "") ? 34 : 50
 HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
-# Title and subtitle; set again after each `unset label`.
+# What an arrow at the end of a whisker means.
+NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
+NOTE = ""
+
+# Title, subtitle and a note at the foot; set again after each `unset label`.
 TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
-    "font fs(9) textcolor rgb '#606060'"
+    "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
 
 set border 3 lc rgb INK
 set xtics nomirror out textcolor rgb INK
@@ -156,7 +162,7 @@ YLOW = 10 ** floor(log10(LOW) - 0.3)
 YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
 
-set title TITLE font fs(12) offset 0, 0.2 textcolor rgb INK
+set title TITLE font fs(12) offset 0, -0.5 textcolor rgb INK
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
 set tmargin at screen from_top(44)
