@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * sm90_forward.cu: the forward of all sm90 variants (kernels/cuda/fwd_sm90.cuh): its tile shapes by
- * head size and mask. d = 128 takes 176 keys at a time where nothing is masked, for fewer and
- * longer products; causal tiles waste less with 128. d = 64 is bound by the exponentials: three
- * warpgroups of 64 rows, so that two of them can be in their softmax.
+ * head size and mask. d = 128: two warpgroups. d = 64 is bound by the exponentials: three, so that
+ * two of them can be in their softmax. Short causal sequences there are bound by the beginnings and
+ * ends of items: three CTAs an SM of one warpgroup each.
  */
 #include "kernels/cuda/fwd_sm90_launch.cuh"
 #include "variants/sm90_common.h"
@@ -14,7 +14,10 @@ template <class T, int D, bool CAUSAL>
 cudaError_t enqueue(const fb::sm90_call &call)
 {
     using config = fb::fwd_sm90_config<T, D, 128, D == 64 ? 3 : 2, CAUSAL>;
-    return fb::fwd_sm90_enqueue<config>(call, !CAUSAL || call.k.row <= (D == 64 ? 4096 : 1024));
+    if constexpr (D == 64 && CAUSAL)
+        if (call.k.row <= 1024)
+            return fb::fwd_sm90_enqueue<fb::fwd_sm90_config<T, 64, 64, 1, true>>(call, true);
+    return fb::fwd_sm90_enqueue<config>(call, !CAUSAL || call.k.row <= (D == 64 ? 4096 : 2048));
 }
 
 template <class T, int D>

@@ -8,18 +8,22 @@
  * this one, so the softmax runs under P V; and the warpgroups take turns at issuing (PINGPONG), so
  * that one's softmax runs under the other's products.
  *
- * Roles.  Warpgroup 0, one lane: all loads.  Warpgroups 1..WGS: products, softmax, epilogue.
+ * Short sequences at d = 64 have the form of one warpgroup (WGS = 1) in three CTAs an SM instead:
+ * small tiles waste least on the diagonal, and nobody waits for a neighbour at an item's ends.
  *
- * Shared memory, KiB:          Q (then O)  K ring  V ring  total
- *   D=128 M=128 N=176              32        88      88     208 of 227
- *   D=128 M=128 N=128              32        64      64     160
- *   D=64  M=192 N=128              24        32      32      88
- * Registers of an MMA thread: O 64 + S 88 + P 44 = 196 of 240 (D=128, N=176); 32 + 64 + 32 = 128 of
- * 160 with three warpgroups (D=64).
+ * Roles.  Warpgroup 0, one lane: all loads.  Warpgroups 1..WGS: products, softmax, epilogue.  With
+ * WGS = 1 the loader is one warp, behind the warpgroup, and registers stay as launched.
  *
- * Barriers (mbarriers; arrivals): Q_FULL (1 + bytes), Q_EMPTY (WGS: O has left Q's memory), and
- * full (1 + bytes) and empty (4 WGS warps) for each stage of K and V.  Named barriers: 1..WGS the
- * turns, 4..4+WGS-1 a warpgroup's O tile is complete in shared memory.
+ * Shared memory, KiB:           Q    O  K ring  V ring  total
+ *   D=128 M=128 N=128, WGS=2    32   32      64      64  192 of 227
+ *   D=64  M=192 N=128, WGS=3    24   24      32      32  112
+ *   D=64  M=64  N=64,  WGS=1     8    8      16      16   48, of 75 for each of three CTAs
+ * Registers of an MMA thread: O 64 + S 64 + P 32 = 160 of 240; 32 + 64 + 32 = 128 of 160;
+ * 32 + 32 + 16 = 80 of 136.
+ *
+ * Barriers (mbarriers; arrivals): Q_FULL (1 + bytes), Q_EMPTY (4 WGS warps: the last S is there),
+ * and full (1 + bytes) and empty (4 WGS warps) for each stage of K and V.  Named barriers: 1..WGS
+ * the turns, 4..4+WGS-1 a warpgroup's O tile is complete in shared memory.
  *
  * Deterministic: no two CTAs write the same address and all sums have one order.  Structure after
  * FlashAttention-3 (Shah et al. 2024).
@@ -32,12 +36,13 @@
 
 namespace fb {
 
-template <class T_, int D_, int N_, int WGS_, bool CAUSAL_, bool PINGPONG_ = true>
+template <class T_, int D_, int N_, int WGS_, bool CAUSAL_>
 struct fwd_sm90_config {
     using T = T_;
     static constexpr int D = D_, N = N_, WGS = WGS_, M = 64 * WGS, STAGES = 2;
-    static constexpr bool CAUSAL = CAUSAL_, PINGPONG = PINGPONG_;
-    static constexpr int THREADS = 128 * (WGS + 1), PANELS = D / 64;
+    static constexpr bool CAUSAL = CAUSAL_, PINGPONG = WGS > 1;
+    static constexpr int CTAS = WGS == 1 ? 3 : 1; /* an SM */
+    static constexpr int THREADS = WGS == 1 ? 160 : 128 * (WGS + 1), PANELS = D / 64;
     static constexpr int REGISTERS = WGS == 2 ? 240 : 160, LOADER_REGISTERS = WGS == 2 ? 24 : 32;
 
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
@@ -55,8 +60,8 @@ struct fwd_sm90_config {
     static constexpr uint32_t SMEM_BYTES = V_EMPTY + 8 * STAGES;
 
     static_assert(D == 64 || D == 128, "head dimensions of this kernel");
-    static_assert(WGS == 2 || WGS == 3, "warpgroups that registers suffice for");
-    static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
+    static_assert(WGS >= 1 && WGS <= 3, "warpgroups that registers suffice for");
+    static_assert(CTAS * (SMEM_BYTES + 1024) <= 233472, "shared memory of an sm_90 SM");
 };
 
 struct fwd_sm90_args {
@@ -325,14 +330,19 @@ __device__ __forceinline__ void fwd_mma(const fwd_sm90_args &p, uint32_t smem, i
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::THREADS, 1)
+__global__ void __launch_bounds__(C::THREADS, C::CTAS)
     fwd_sm90_main(const __grid_constant__ fwd_sm90_args p)
 {
     extern __shared__ __align__(1024) char shared[];
     const uint32_t smem = shared_address(shared);
     const int warp = cta_begin(smem, fwd_barriers_init<C>, &p.q, &p.k, &p.v, &p.o);
 
-    if (warp < 4) {
+    if constexpr (C::WGS == 1) {
+        if (warp < 4)
+            fwd_mma<C>(p, smem, 0);
+        else if ((threadIdx.x & 31) == 0)
+            fwd_load<C>(p, smem);
+    } else if (warp < 4) {
         registers_shrink<C::LOADER_REGISTERS>();
         if (warp == 0 && (threadIdx.x & 31) == 0)
             fwd_load<C>(p, smem);
