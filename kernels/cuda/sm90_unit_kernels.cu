@@ -7,7 +7,7 @@
 
 namespace fb {
 
-static inline int unit_ctas(int64_t units)
+[[maybe_unused]] static inline int unit_ctas(int64_t units)
 {
     return (int)(units < device_sms ? units : device_sms);
 }
