@@ -252,11 +252,6 @@ static void reference_group(reference_head<T> *r, data *x, int b, int kh)
     CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-static double larger(double a, double b)
-{
-    return b <= a ? a : b; /* NaN in b wins */
-}
-
 /* Worst relative L2 error of dQ, dK, dV by policy, over the first `heads` key heads (0: all). */
 static void errors(data *x, int heads, double worst[SPLIT + 1][3])
 {
@@ -272,11 +267,11 @@ static void errors(data *x, int heads, double worst[SPLIT + 1][3])
                 poison(x);
                 enqueue(x, policy);
                 CHECK_CUDA(cudaDeviceSynchronize());
-                e[1] = larger(e[1], distance(x, x->p.dk, b, kh, x->s.nk, r.dk));
-                e[2] = larger(e[2], distance(x, x->p.dv, b, kh, x->s.nk, r.dv));
+                e[1] = check_worse(e[1], distance(x, x->p.dk, b, kh, x->s.nk, r.dk));
+                e[2] = check_worse(e[2], distance(x, x->p.dv, b, kh, x->s.nk, r.dv));
                 for (int g = 0; g < group; g++)
-                    e[0] = larger(e[0], distance(x, x->p.dq, b, kh * group + g, x->s.nq,
-                                                 r.dq + (size_t)g * x->s.nq * x->s.d));
+                    e[0] = check_worse(e[0], distance(x, x->p.dq, b, kh * group + g, x->s.nq,
+                                                      r.dq + (size_t)g * x->s.nq * x->s.d));
             }
         }
     reference_free(&r);

@@ -223,10 +223,10 @@ static void errors(data *x, int heads, double worst[3])
             double e[3] = {0, distance(x->p.dk, b, kh, r.dk), distance(x->p.dv, b, kh, r.dv)};
             for (int g = 0; g < group; g++) {
                 double q = distance(x->p.dq, b, kh * group + g, r.dq + (size_t)g * x->s.nq * C::D);
-                e[0] = q <= e[0] ? e[0] : q;
+                e[0] = check_worse(e[0], q);
             }
             for (int i = 0; i < 3; i++)
-                worst[i] = e[i] <= worst[i] ? worst[i] : e[i];
+                worst[i] = check_worse(worst[i], e[i]);
         }
     reference_free(&r);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the device tests share: the error check of a CUDA call and a printed verdict. */
+ * What the device tests share: the error check of a CUDA call, the largest of many errors, and a
+ * printed verdict. */
 #ifndef FB_TESTS_DEVICE_CHECK_CUH
 #define FB_TESTS_DEVICE_CHECK_CUH
 
@@ -19,6 +20,12 @@
     } while (0)
 
 static int check_count, check_failures;
+
+/* The larger of two errors. NaN is the largest, and stays whatever comes after it. */
+static inline double check_worse(double worst, double error)
+{
+    return isnan(worst) || error <= worst ? worst : error;
+}
 
 static inline void check_report(bool ok, const char *what, double error)
 {

@@ -126,12 +126,6 @@ static void expected_compute(struct expected<T> *e, struct variant_call *x)
     }
 }
 
-/* NaN stays. */
-static void worse(double *worst, double error)
-{
-    *worst = error <= *worst ? *worst : error;
-}
-
 /* The worst relative L2 error of a head. */
 template <class T>
 static double distance(struct expected<T> *e, struct variant_call *x, int which, const double *ref)
@@ -145,7 +139,7 @@ static double distance(struct expected<T> *e, struct variant_call *x, int which,
                                            ref + i * t->shape[2] * t->shape[3], (int)t->shape[2],
                                            (int)t->shape[3], e->sums);
         CHECK_CUDA(cudaMemcpy(host, e->sums, 16, cudaMemcpyDeviceToHost));
-        worse(&worst, host[1] > 0 ? sqrt(host[0] / host[1]) : sqrt(host[0]));
+        worst = check_worse(worst, sqrt(host[1] > 0 ? host[0] / host[1] : host[0]));
     }
     return worst;
 }
@@ -157,8 +151,10 @@ static double lse_error(struct variant_call *x, const float *expected)
     double worst = 0;
 
     CHECK_CUDA(cudaMemcpy(want, expected, n * 4, cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < n; i++)
-        worse(&worst, want[i] == got[i] ? 0 : fabs((double)want[i] - got[i]) / (1 + fabs(want[i])));
+    for (size_t i = 0; i < n; i++) {
+        double error = fabs((double)want[i] - got[i]) / (1 + fabs(want[i]));
+        worst = check_worse(worst, want[i] == got[i] ? 0 : error);
+    }
     free(got), free(want);
     return worst;
 }

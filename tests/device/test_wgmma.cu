@@ -112,8 +112,7 @@ static void check_form(const char *what)
             double sum = 0;
             for (int k = 0; k < K; k++)
                 sum += small_value(m * K + k) * small_value(k * N + n + 7);
-            double error = fabs(sum - host[m * N + n]);
-            worst = error <= worst ? worst : error;
+            worst = check_worse(worst, fabs(sum - host[m * N + n]));
         }
     check_report(worst == 0, what, worst);
 }
