@@ -2,7 +2,6 @@
 """peers_without_torch.py: what of tools/peers needs no device. Run by test_peers.sh, prints TAP."""
 
 import contextlib
-import io
 import math
 import os
 import random
@@ -12,39 +11,12 @@ import types
 
 import numpy
 
-from peers import Refused, Usage, arrays, grid, inputs, main, problem, record, sampling, stats
+from peers import Output, Refused, Usage
+from peers import arrays, grid, inputs, problem, record, sampling, stats
 from peers.journal import Journal
 from peers.variants import PEERS
-
-FLASHBACK, SCRATCH = os.environ["FLASHBACK"], os.environ["SCRATCH"]
-count = failed = 0
-
-
-def ok(condition, text):
-    global count, failed
-    count += 1
-    failed += not condition
-    print(f"{'ok' if condition else 'not ok'} {count} - {text}", flush=True)
-
-
-def raises(kind, call):
-    try:
-        call()
-    except kind as error:
-        return str(error)
-    return ""
-
-
-def scratch(name, text=None):
-    path = os.path.join(SCRATCH, name)
-    if text is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    return path
-
-
-def flashback(*words):
-    return subprocess.run([FLASHBACK, *words], capture_output=True, text=True, check=False)
+from peers_endings import test_command_line, test_endings, test_without_torch
+from peers_tap import FLASHBACK, done, flashback, ok, raises, scratch
 
 
 # ---- Inputs: the same bits as Flashback's --------------------------------------------------------
@@ -149,6 +121,14 @@ def test_problem():
     p.others = ()
     ok(not raises(Refused, lambda: PEERS["torch-cudnn"].refuse(p)), "grouped heads go with cuDNN")
     ok("group" in raises(Refused, lambda: PEERS["torch-efficient"].refuse(p)), "... not elsewhere")
+    p.d = p.dv = 20
+    for name in ("torch-flash", "torch-flash-deterministic", "torch-cudnn"):
+        ok("multiples of 8" in raises(Refused, lambda peer=PEERS[name]: peer.refuse(p)),
+           f"{name} takes no heads that PyTorch would pad")
+    ok(not raises(Refused, lambda: PEERS["torch-math"].refuse(p)), "... plain operators do")
+    p.d, p.dv = 64, 32
+    ok("dv = d" in raises(Refused, lambda: PEERS["torch-flash"].refuse(p)), "flash: dv = d alone")
+    ok(not raises(Refused, lambda: PEERS["torch-cudnn"].refuse(p)), "... cuDNN takes others")
 
 
 # ---- A peer without an operator of its own --------------------------------------------------------
@@ -270,7 +250,7 @@ def test_journal():
     cases = grid.expand(FLASHBACK, scratch("peers.ini"))
     path = scratch("peers.jsonl")
     journal = Journal(path, {"program": "torch_peers", "host": "here"})
-    ok(raises(Usage, lambda: Journal(path, {}, resume=True)), "a second writer is kept out")
+    ok(raises(Output, lambda: Journal(path, {}, resume=True)), "a second writer is kept out")
     journal.append(made_record(cases[0], "torch-flash", 2e-3))
     refused = record.begin(cases[8], PEERS["torch-flash"], problem.parse(cases[8].problem))
     journal.append(record.end(refused, "refused", "no window"))
@@ -295,30 +275,7 @@ def test_journal():
        "the refusal and its reason are kept")
 
 
-def test_command_line():
-    def run(*words):
-        with contextlib.redirect_stderr(io.StringIO()) as err:
-            with contextlib.redirect_stdout(io.StringIO()) as out:
-                status = main.main([*words, "--flashback", FLASHBACK])
-        return status, out.getvalue(), err.getvalue()
-
-    words = ["/home/me/x.ini", "-o", "there/x.h5", "--flashback=/opt/bin/flashback", "-o/tmp/y.h5",
-             "-s", "recipe=file:/data/in.h5#sink", "threads=1", "experiments/x.ini"]
-    ok([main.told(word, "there/x.h5") for word in words]
-       == ["x.ini", "-o", "x.h5", "--flashback=flashback", "-oy.h5", "-s",
-           "recipe=file:in.h5#sink", "threads=1", "experiments/x.ini"],
-       "the facts tell the command without the folders of this machine")
-    path = scratch("peers.ini")
-    status, out, _ = run(path, "--dry-run", "-v", "torch-flash", "-v", "torch-cudnn")
-    ok(status == 0 and len(out.split()) == 18 and "torch-cudnn|b=1" in out, "--dry-run")
-    status, _, err = run(path, "-v", "torch-flush")
-    ok(status == 2 and "torch-flash" in err and err.count("\n") == 1, "an unknown peer")
-    status, _, err = run(scratch("none.ini"))
-    ok(status == 4 and err.count("\n") == 1, "an experiment that is not there")
-
-
 for test in (test_inputs, test_grid, test_problem, test_math, test_sampling, test_journal,
-             test_command_line):
+             test_command_line, test_endings, test_without_torch):
     test()
-print(f"1..{count}")
-sys.exit(failed > 0)
+sys.exit(done())

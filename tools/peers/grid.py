@@ -120,7 +120,8 @@ def expand(program, path, settings=()):
     except OSError as error:
         raise Usage(f"cannot run '{program}': {error.strerror}; --flashback names it") from error
     if done.returncode:
-        raise Usage(done.stderr.strip() or f"{' '.join(command)} failed")
+        said = done.stderr.strip() or f"{' '.join(command)} failed"
+        raise Usage(said.splitlines()[-1])
     return list(dict.fromkeys(parse_case(line) for line in done.stdout.splitlines() if line))
 
 

@@ -9,7 +9,7 @@ import math
 import os
 import zlib
 
-from . import Usage
+from . import Output, Usage
 
 SCHEMA = {"schema_name": "flashback-results", "schema_version": 1}
 # Columns that are unsigned 64-bit numbers: JSON carries them as text.
@@ -60,7 +60,7 @@ class Journal:
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
-            raise Usage(f"{path} is being written by another run; choose another -o") from error
+            raise Output(f"{path} is being written by another run; choose another -o") from error
         self._settle(resume, replace)
         self._append({"run": {**SCHEMA, "facts": {k: str(v) for k, v in facts.items()}}})
 
@@ -76,7 +76,7 @@ class Journal:
         elif not resume:
             raise Usage(f"{self.path} is there: pass --resume or --replace, or choose another -o")
         elif not good:
-            raise Usage(f"{self.path} is no journal of flashback")
+            raise Output(f"{self.path} is no journal of flashback")
         self.file.truncate(good)
 
     def _append(self, entry):

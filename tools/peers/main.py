@@ -5,18 +5,27 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
-from . import Refused, Usage, device, grid, inputs, problem, record
+from . import Interrupted, Nothing, Output, Refused, Stop, Usage
+from . import device, grid, inputs, problem, record
 from .journal import Journal
 from .variants import PEERS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+class Parser(argparse.ArgumentParser):
+    """One that has its say in one line, as every failure here."""
+
+    def error(self, message):
+        raise Usage(f"{message}; see --help")
+
+
 def arguments(argv):
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="torch_peers.py",
         description="Times PyTorch's attention backwards on the grid of an experiment, in place of "
         "its variants, and writes a journal as Flashback's (NAME.jsonl) and the HDF5 file from it.",
@@ -39,11 +48,12 @@ def arguments(argv):
 
 def find_program(given):
     built = os.path.join(HERE, "..", "..", "build", "flashback")
-    for path in (given, os.environ.get("FLASHBACK"), shutil.which("flashback"), built):
-        if path and os.access(path, os.X_OK):
+    named = (("--flashback", given), ("FLASHBACK", os.environ.get("FLASHBACK")))
+    for source, path in (*named, ("", shutil.which("flashback")), ("", built)):
+        if path and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
-        if path and path == given:
-            raise Usage(f"--flashback {given}: no such program")
+        if path and source:
+            raise Usage(f"{source} {path}: no such program")
     raise Usage("flashback is not on PATH and not in build/; --flashback names it")
 
 
@@ -51,11 +61,17 @@ def import_torch():
     """PyTorch with a device, or None and why."""
     try:
         import torch
-    except ImportError:
-        return None, "PyTorch is not installed"
+    except ModuleNotFoundError as error:
+        return None, f"{'PyTorch' if error.name == 'torch' else error.name} is not installed"
+    except (ImportError, OSError) as error:  # a library of it is missing, or one of another version
+        return None, f"PyTorch cannot be loaded: {first_line(error)}"
     if not torch.cuda.is_available():
         return None, "PyTorch sees no CUDA device"
     return torch, ""
+
+
+def first_line(error):
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def choose(names, torch):
@@ -93,9 +109,11 @@ def facts_of(options, argv, torch, text, keys):
 def merge(program, journal_path, output):
     """The HDF5 file, made by Flashback from the journal."""
     temporary = output + ".new.h5"
-    done = subprocess.run([program, "merge", temporary, journal_path], check=False)
+    done = subprocess.run([program, "merge", temporary, journal_path], check=False,
+                          capture_output=True, text=True)
     if done.returncode:
-        raise Usage(f"flashback merge failed; the records are in {journal_path}")
+        why = (done.stderr.strip() or f"it ended with {done.returncode}").splitlines()[-1]
+        raise Output(f"the records are in {journal_path}, but flashback merge failed: {why}")
     os.replace(temporary, output)
 
 
@@ -105,14 +123,27 @@ class Run:
     def __init__(self, options, torch, peers, rules):
         self.options, self.torch, self.peers, self.rules = options, torch, peers, rules
         self.timer = self.ceilings = None
-        self.count = 0
+        self.count = self.errors = 0
+        self.ran = set()  # names of peers that refused less than all
 
     def say(self, made):
         self.count += 1
+        self.errors += made["status"] == "error"
+        if made["status"] != "refused":
+            self.ran.add(made["variant"])
         if not self.options.quiet:
             time = f"{made['bwd_ms']:.3f} ms" if "bwd_ms" in made else made["reason"]
             print(f"[{self.count}] {made['variant']} {made['problem']}: {made['status']}, {time}",
                   file=sys.stderr, flush=True)
+
+    def outcome(self):
+        """The exit status, of what was run now: as flashback run has it."""
+        silent = [name for name in self.options.variant or [] if name not in self.ran]
+        if not self.count:
+            return 0
+        for name in dict.fromkeys(silent):
+            print(f"torch_peers: warning: peer '{name}' refused every case", file=sys.stderr)
+        return 1 if self.errors else 3 if silent or not self.ran else 0
 
     def refuse_all(self, benches, reason):
         for bench in benches:
@@ -142,7 +173,7 @@ class Run:
 
 def run(options, argv):
     program = find_program(options.flashback)
-    with open(options.experiment, encoding="utf-8") as file:
+    with open(options.experiment, encoding="utf-8", errors="replace") as file:
         text = file.read()
     cases = grid.expand(program, options.experiment, options.set)
     rules = grid.read_measure(text, options.set)
@@ -154,30 +185,54 @@ def run(options, argv):
         print("\n".join(keys))
         return 0
     if torch is None:
-        raise Usage(why)
+        raise Nothing(why)
     name = os.path.splitext(os.path.basename(options.experiment))[0]
     output = options.output or f"{name}-peers.h5"
     path = (output[:-3] if output.endswith(".h5") else output) + ".jsonl"
     facts = facts_of(options, argv, torch, text, keys)
     journal = Journal(path, facts, options.resume, options.replace)
     work = Run(options, torch, peers, rules)
+    stopped = None
     try:
         for group in grid.groups(cases):
             for made in work.records(group, journal.done):
                 journal.append(made)
                 work.say(made)
+    except (Interrupted, RuntimeError) as error:  # a device that is lost is a RuntimeError
+        stopped = error
+        stopped.journal = path
     finally:
         journal.close()
-    merge(program, path, output)
-    return 0
+    listen(signal.SIG_DFL)
+    if journal.done:
+        merge(program, path, output)
+    if stopped:
+        raise stopped
+    return work.outcome()
+
+
+def listen(handler):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def interrupt(number, _frame):
+    raise Interrupted(number)
 
 
 def main(argv):
+    listen(interrupt)
     try:
         return run(arguments(argv), argv)
-    except Usage as error:
-        print(f"torch_peers: {error}", file=sys.stderr)
-        return 2
+    except Stop as error:
+        text, status = error, error.status
     except OSError as error:
-        print(f"torch_peers: {error}", file=sys.stderr)
-        return 4
+        named = f"{error.filename}: {error.strerror}" if error.filename else error
+        text, status = named, 4
+    except RuntimeError as error:
+        text, status = f"PyTorch: {first_line(error)}", 1
+    except Interrupted as error:
+        kept = f"; the records are in {error.journal}, --resume goes on" if error.journal else ""
+        text, status = f"interrupted{kept}", error.status
+    print(f"torch_peers: {text}", file=sys.stderr)
+    return status

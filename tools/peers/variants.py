@@ -81,6 +81,13 @@ class Sdpa(Peer):
 
     backend = ""
     operator = ""
+    fused = True  # one operator, which takes heads as they are
+
+    @classmethod
+    def refuse(cls, problem):
+        super().refuse(problem)
+        if cls.fused and (problem.d % 8 or problem.dv % 8):
+            raise Refused("d and dv must be multiples of 8: PyTorch pads others for the operator")
 
     def context(self):
         from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -112,6 +119,12 @@ class Flash(Sdpa):
     operator = "_scaled_dot_product_flash_attention"
     deterministic = "dk+dv"
     grouped = True
+
+    @classmethod
+    def refuse(cls, problem):
+        super().refuse(problem)
+        if problem.dv != problem.d:
+            raise Refused("only dv = d")
 
     def forward(self):
         kept = self.call("", self.q, self.k, self.v, 0.0, self.causal, False)
@@ -203,6 +216,7 @@ class Math(ThroughAutograd, Sdpa):
     backend = "MATH"
     operator = "_scaled_dot_product_attention_math"
     deterministic = "dq+dk+dv"
+    fused = False
     gemms = 4  # P is kept
 
     @classmethod
