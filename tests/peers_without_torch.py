@@ -12,7 +12,7 @@ import types
 import numpy
 
 from peers import Output, Refused, Usage
-from peers import arrays, grid, inputs, problem, record, sampling, stats
+from peers import arrays, device, grid, inputs, problem, record, sampling, stats
 from peers.journal import Journal
 from peers.variants import PEERS
 from peers_endings import test_command_line, test_endings, test_without_torch
@@ -178,6 +178,11 @@ def test_math():
 # ---- Statistics and sampling ---------------------------------------------------------------------
 
 
+def test_flush():
+    ok((device.flush_bytes(50 << 20), device.flush_bytes(4 << 20)) == (200 << 20, 64 << 20),
+       "the flush is of the size of Flashback's: four times the L2, 64 MiB at least")
+
+
 class FakeTimer:
     """Time that stands still but for what a call adds to it."""
 
@@ -275,7 +280,7 @@ def test_journal():
        "the refusal and its reason are kept")
 
 
-for test in (test_inputs, test_grid, test_problem, test_math, test_sampling, test_journal,
-             test_command_line, test_endings, test_without_torch):
+for test in (test_inputs, test_grid, test_problem, test_math, test_flush, test_sampling,
+             test_journal, test_command_line, test_endings, test_without_torch):
     test()
 sys.exit(done())

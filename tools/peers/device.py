@@ -10,6 +10,14 @@ from . import arrays, inputs
 HEAD_START_SECONDS = 0.0005
 
 
+# Flashback flushes with a fill of four times the L2, and of this at least.
+LEAST_FLUSH = 64 << 20
+
+
+def flush_bytes(cache):
+    return max(4 * cache, LEAST_FLUSH)
+
+
 class EventTimer:
     """CUDA events around what is enqueued. A short spin before the first event lets the host get
     ahead: the span is the device's time alone."""
@@ -22,8 +30,7 @@ class EventTimer:
         self.end = torch.cuda.Event(enable_timing=True)
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         cache = getattr(properties, "L2_cache_size", 0)
-        size = min(max(cache + cache // 4, 32 << 20), 1 << 30)
-        self.buffer = torch.zeros(size, dtype=torch.uint8, device="cuda")
+        self.buffer = torch.zeros(flush_bytes(cache), dtype=torch.uint8, device="cuda")
         rate = getattr(properties, "clock_rate", 1500000)  # kHz
         self.spin = int(HEAD_START_SECONDS * rate * 1000)
 
@@ -31,7 +38,7 @@ class EventTimer:
         time.sleep(max(0, seconds))
 
     def flush(self):
-        self.buffer.add_(1)
+        self.buffer.zero_()
 
     def start(self):
         self.torch.cuda._sleep(self.spin)
