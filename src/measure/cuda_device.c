@@ -19,12 +19,12 @@ enum fb_status fb_cuda_status(int error, const char *what)
                    cudaGetErrorName((cudaError_t)error));
 }
 
-/* What a backend's kernels ask of the device. Of the libraries' own needs their variants speak. */
+/* What a backend's kernels ask of the device, and the harness's own, which hash and search the
+ * buffers of every backend. Of the libraries' needs their variants speak. */
 const char *fb_cuda_refuse(const char *backend)
 {
-    if (!strcmp(backend, "sm90"))
-        return fb_cuda_why_not_90a();
-    return fb_cuda_why_not(!strcmp(backend, "sm80") ? 80 : 75);
+    const char *why = !strcmp(backend, "sm90") ? fb_cuda_why_not_90a() : NULL;
+    return why ? why : fb_cuda_why_not(!strcmp(backend, "sm80") ? 80 : 75);
 }
 
 static struct fb_memory memory;

@@ -6,6 +6,7 @@
 #include "measure/nvml.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,17 +82,21 @@ static bool load(void)
 /* ---- Facts --------------------------------------------------------------------------------------
  */
 
-/* The GPU that CUDA would show first: CUDA_VISIBLE_DEVICES holds numbers or UUIDs. */
+/* The GPU, or the part of one, that CUDA would show first: CUDA_VISIBLE_DEVICES holds numbers or
+ * UUIDs. NULL where it hides them all, as what is neither does. */
 static void *first_visible(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    char first[96];
+    char first[96], *end;
     void *device = NULL;
-    snprintf(first, sizeof first, "%s", visible ? visible : "");
+    snprintf(first, sizeof first, "%s", visible ? visible : "0");
     first[strcspn(first, ",")] = '\0';
-    if (!strncmp(first, "GPU-", 4))
+    if (!strncmp(first, "GPU-", 4) || !strncmp(first, "MIG-", 4))
         return nvml.by_uuid && !nvml.by_uuid(first, &device) ? device : NULL;
-    return !nvml.by_index((unsigned)strtoul(first, NULL, 10), &device) ? device : NULL;
+    const unsigned long index = strtoul(first, &end, 10);
+    if (end == first || index > UINT_MAX)
+        return NULL;
+    return !nvml.by_index((unsigned)index, &device) ? device : NULL;
 }
 
 /* Of a GPU with so many FP32 lanes in all. */
