@@ -155,6 +155,18 @@ static void test_timer(struct fb_device *device)
     device->memory->free(device->memory, place);
 }
 
+/* It is asked for before a case is let in, and not again once it is there. */
+static void test_flush(struct fb_device *device)
+{
+    const uint64_t asked = device->flush_bytes;
+    struct fb_flush *flush = NULL, *again = NULL;
+    enum fb_status status = device->flush(device, &flush);
+    tap_ok(status == FB_OK && flush->data && flush->bytes == asked && asked >= (uint64_t)64 << 20,
+           "the flush buffer takes what it said it would: %.0f MiB", (double)asked / 1048576);
+    tap_ok(device->flush(device, &again) == FB_OK && again == flush && device->flush_bytes == 0,
+           "... once");
+}
+
 /* Hashes beside a second load: the device is shared, and is handed back. */
 static void test_rival(struct fb_device *device)
 {
@@ -192,6 +204,7 @@ int main(void)
     test_hash(device->memory);
     test_find(device->memory);
     test_timer(device);
+    test_flush(device);
     test_rival(device);
     return tap_done();
 }

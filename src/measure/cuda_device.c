@@ -48,16 +48,23 @@ static void run_flush(struct fb_flush *f)
 }
 
 /* Writing four times the L2 leaves nothing else in it, and takes some 0.1 ms. */
-static enum fb_status get_flush(struct fb_device *device, struct fb_flush **out)
+static size_t flush_bytes(void)
 {
     const size_t least = (size_t)64 << 20, bytes = 4 * fb_cuda_device()->l2_bytes;
+    return bytes > least ? bytes : least;
+}
+
+static enum fb_status get_flush(struct fb_device *device, struct fb_flush **out)
+{
+    void *data;
     *out = &flush;
     if (flush.data)
         return FB_OK;
+    FB_TRY(memory.alloc(&memory, flush_bytes(), &data));
     flush = (struct fb_flush){
-        .bytes = bytes > least ? bytes : least, .run = run_flush, .own = device->stream};
-    return fb_cuda_status((int)cudaMalloc((void **)&flush.data, flush.bytes),
-                          "no device memory for the flush buffer");
+        .data = data, .bytes = flush_bytes(), .run = run_flush, .own = device->stream};
+    device->flush_bytes = 0;
+    return FB_OK;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------------
@@ -104,6 +111,7 @@ enum fb_status fb_cuda_open(struct fb_device **out)
     device.power = fb_nvml_power(facts->bus);
     device.timer = fb_cuda_timer(stream);
     memory = fb_cuda_memory(stream);
+    device.flush_bytes = flush_bytes();
     device.stream = stream;
     return FB_OK;
 }

@@ -24,7 +24,8 @@ struct fb_device {
     const struct fb_phase_clock *phases; /* NULL: phases are taken from the host's clock */
     /* Waits for what was enqueued. FB_DEVICE says what failed in it. */
     enum fb_status (*wait)(struct fb_device *device);
-    /* The flush buffer of the process, made at the first call. */
+    uint64_t flush_bytes; /* of its memory that the flush buffer is still to take */
+    /* The flush buffer of the process, made at the first call. FB_NO_MEMORY. */
     enum fb_status (*flush)(struct fb_device *device, struct fb_flush **flush);
     /* Ceilings for tensors of this type, measured at the first call for it. */
     enum fb_status (*ceilings)(struct fb_device *device, enum fb_dtype dtype, int threads,

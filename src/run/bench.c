@@ -24,6 +24,14 @@ static void unmark(const struct fb_bench *bench)
     fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, FB_STAGE_REFERENCE);
 }
 
+/* What timing takes of the device's memory beside the case. */
+static uint64_t timing_bytes(const struct fb_bench *bench)
+{
+    const struct fb_measure *m = bench->shared->measure;
+    const bool flushed = (m->what & FB_WHAT_SPEED) && m->flush && !m->sustained;
+    return flushed ? bench->device->flush_bytes : 0;
+}
+
 enum fb_status fb_bench_ask(struct fb_bench *bench)
 {
     const struct fb_problem *problem = &bench->shared->problem;
@@ -38,7 +46,7 @@ enum fb_status fb_bench_ask(struct fb_bench *bench)
     if (status == FB_OK)
         status = fb_device_open(bench->variant->backend, &bench->device);
     if (status == FB_OK)
-        status = fb_plan_check(&bench->plan, bench->device->memory, 0);
+        status = fb_plan_check(&bench->plan, bench->device->memory, timing_bytes(bench));
     unmark(bench);
     return status;
 }
