@@ -6,6 +6,10 @@
 
 if ! "$flashback" list | grep -q '^simt-atomic '; then
     skip "cuda refusals: built without CUDA"
+    expect 2 "sm90-atomic.: this program was built without sm90" "a CUDA variant, named" \
+        "$flashback" check -v sm90-atomic -p n=64,d=64,dtype=bf16
+    expect 2 "h200.ini:[0-9]*: unknown variant .sm.*built without sm" "... and in a grid" \
+        "$flashback" run "$top_srcdir/experiments/h200.ini" --dry-run
     tap_done
 fi
 export CUDA_VISIBLE_DEVICES=-1

@@ -3,6 +3,7 @@
  * The variants of this program: names that files and tables can carry, each once; backends that
  * exist; descriptors that are whole.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/registry.h"
@@ -19,6 +20,28 @@ static void test_words(void)
     tap_ok(fb_registry_is_backend("cpu") && fb_registry_is_backend("cudnn") &&
                !fb_registry_is_backend("gpu") && !fb_registry_is_backend(""),
            "backends");
+}
+
+/* Whether a program has the CUDA backends or not, an unknown name is told as that, in one line. */
+static void test_unknown(void)
+{
+    static const char *const backends[] = {"cpu", "simt", "sm80", "sm90", "cublas", "cudnn"};
+    tap_ok(fb_registry_require("cpu-split") == FB_OK, "a name that is known");
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        char name[32];
+        bool built = false;
+        const struct fb_variant *v;
+        for (int k = 0; (v = fb_registry_at(k)); k++)
+            built |= !strcmp(v->backend, backends[i]);
+        snprintf(name, sizeof name, "%s-magic", backends[i]);
+        tap_ok(fb_registry_require(name) == FB_USAGE && strstr(fb_status_message(), name) &&
+                   built == !strstr(fb_status_message(), "built without"),
+               "%s", fb_status_message());
+        fb_status_clear();
+    }
+    tap_ok(fb_registry_require("") == FB_USAGE && fb_registry_require("-") == FB_USAGE,
+           "no name at all");
+    fb_status_clear();
 }
 
 static void test_variants(void)
@@ -47,6 +70,7 @@ static void test_twin(void)
 int main(void)
 {
     test_words();
+    test_unknown();
     test_variants();
     test_twin();
     return tap_done();

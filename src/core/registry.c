@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/registry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,31 @@ bool fb_registry_is_backend(const char *backend)
         if (!strcmp(backends[i], backend))
             return true;
     return false;
+}
+
+/* Has the program any variant of this backend? */
+static bool is_built(const char *backend)
+{
+    const struct fb_variant *variant;
+    for (int i = 0; (variant = fb_registry_at(i)); i++)
+        if (variant->backend && !strcmp(variant->backend, backend))
+            return true;
+    return false;
+}
+
+enum fb_status fb_registry_require(const char *name)
+{
+    const char *body = !strncmp(name, "trap-cuda", 9) ? "simt" : name;
+    char backend[16];
+    if (fb_registry_find(name))
+        return FB_OK;
+    snprintf(backend, sizeof backend, "%.*s", (int)strcspn(body, "-"), body);
+    if (fb_registry_is_backend(backend) && !is_built(backend))
+        return fb_fail(FB_USAGE,
+                       "unknown variant '%s': this program was built without %s (configure says "
+                       "why); 'flashback list' shows what it has",
+                       name, backend);
+    return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them", name);
 }
 
 enum fb_status fb_registry_check(void)

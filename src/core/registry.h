@@ -19,6 +19,9 @@ const struct fb_variant *fb_registry_at(int index);
 /* NULL if no variant has that name. */
 const struct fb_variant *fb_registry_find(const char *name);
 
+/* FB_USAGE, in words that help, if no variant has that name. */
+enum fb_status fb_registry_require(const char *name);
+
 /* A name goes into keys, files and tables: a-z, 0-9 and '-', at most 63 of them. */
 bool fb_registry_is_name(const char *name);
 /* Is it one of cpu, simt, sm80, sm90, cublas, cudnn? */

@@ -72,9 +72,7 @@ static bool is_used(const struct fb_check_set *set, const char *variant)
 static enum fb_status use_named(struct fb_check_set *set, const struct fb_check_options *o)
 {
     for (size_t i = 0; i < o->variant_count; i++) {
-        if (!fb_registry_find(o->variants[i]))
-            return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them",
-                           o->variants[i]);
+        FB_TRY(fb_registry_require(o->variants[i]));
         if (!is_used(set, o->variants[i]))
             set->variants[set->variant_count++] = o->variants[i];
     }

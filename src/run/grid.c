@@ -205,13 +205,6 @@ static enum fb_status emit_case(const struct fb_grid *grid, const struct odomete
 /* ---- Words that are refused whatever stands beside them -----------------------------------------
  */
 
-static enum fb_status check_variant(const char *word)
-{
-    return fb_registry_find(word)
-               ? FB_OK
-               : fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them", word);
-}
-
 static enum fb_status check_threads(const char *word)
 {
     int threads;
@@ -236,7 +229,7 @@ static enum fb_status check_list(const struct fb_words *list,
 
 static enum fb_status check_words(const struct fb_grid *grid, int *line)
 {
-    FB_TRY(check_list(&grid->variants, check_variant, line));
+    FB_TRY(check_list(&grid->variants, fb_registry_require, line));
     FB_TRY(check_list(&grid->threads, check_threads, line));
     FB_TRY(check_list(&grid->numerics, check_numerics, line));
     FB_TRY(check_list(&grid->recipes, fb_case_check_recipe, line));

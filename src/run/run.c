@@ -57,9 +57,7 @@ static enum fb_status check_names(const struct run *run)
     const struct fb_run_options *o = run->options;
     for (size_t i = 0; i < o->variant_count; i++) {
         bool found = false;
-        if (!fb_registry_find(o->variants[i]))
-            return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them",
-                           o->variants[i]);
+        FB_TRY(fb_registry_require(o->variants[i]));
         for (size_t c = 0; c < run->experiment.case_count && !found; c++)
             found = !strcmp(run->experiment.cases[c].variant, o->variants[i]);
         if (!found)
