@@ -15,7 +15,8 @@ fi
 export CUDA_VISIBLE_DEVICES=-1
 
 "$flashback" list >"$scratch/list"
-for variant in simt-naive simt-atomic simt-split simt-ml cublas-naive sm90-atomic sm90-ordered sm90-split; do
+for variant in simt-naive simt-naive-online simt-atomic simt-split simt-ml cublas-naive cublas-naive-recompute \
+    sm80-atomic sm80-split sm80-ordered sm80-partials sm90-atomic sm90-ordered sm90-split; do
     grep -Eq "^$variant +no .*no CUDA device" "$scratch/list"
     ok $? "list says why $variant does not run here"
 done
@@ -28,8 +29,10 @@ expect 3 "simt-atomic' refused every case" "a named variant without its device" 
     "$flashback" check -v simt-atomic -p n=8,d=8,dtype=fp32
 grep -q 'refused.*no CUDA device' "$scratch/out"
 ok $? "with the reason in its row"
-expect 0 "" "beside one that runs, under an experiment" \
-    "$flashback" check -v cpu-split -p n=8,d=8,dtype=fp32
+expect 3 "simt-atomic' refused every case" "it is told beside one that runs" \
+    "$flashback" check -v cpu-split -v simt-atomic -p n=8,d=8,dtype=fp32
+grep -q '^  cpu-split .*pass' "$scratch/out"
+ok $? "... which is checked all the same"
 
 printf '[grid]\nvariant = simt-atomic cpu-split\nb = 1\nh = 1\nn = 8\nd = 8\ndtype = fp32\n' >"$scratch/two.ini"
 "$flashback" run "$scratch/two.ini" -o "$scratch/two.h5" --quiet 2>"$scratch/err"
@@ -38,4 +41,18 @@ grep -q '"status": *"refused".*no CUDA device' "$scratch/two.jsonl"
 ok $? "and the record holds the reason"
 "$flashback" run "$scratch/two.ini" --dry-run | grep -q '^refused .*simt-atomic.*no CUDA device'
 ok $? "a dry run says it before"
+
+# ---- The tests that need a device
+FLASHBACK=$flashback bash "$top_srcdir/tests/device/cases.sh" "$scratch/cases" >"$scratch/out"
+[ $? -eq 77 ] && grep -q '# SKIP no variant for a CUDA device' "$scratch/out"
+ok $? "cases.sh is skipped, by name"
+FLASHBACK=$scratch/none expect 1 "list' fails" "... but not without a program" \
+    bash "$top_srcdir/tests/device/cases.sh" "$scratch/cases"
+mkdir "$scratch/bin"
+printf '#!/bin/sh\necho No devices were found\n' >"$scratch/bin/nvidia-smi"
+chmod +x "$scratch/bin/nvidia-smi"
+PATH=$scratch/bin:$PATH expect 77 "no CUDA device" "so is suite.sh, before it builds anything" \
+    bash "$top_srcdir/tests/device/suite.sh" "$scratch/built" "$scratch/logs"
+[ ! -e "$scratch/built" ]
+ok $? "... and leaves nothing"
 tap_done

@@ -8,12 +8,16 @@ set -u
 flashback=${FLASHBACK:-./flashback}
 out=${1:-device-cases}
 jobs=${JOBS:-4}
-mkdir -p "$out"
-mapfile -t all < <("$flashback" list | awk '$2 == "yes" && $1 !~ /^(cpu-|null$)/ { print $1 }')
+list=$("$flashback" list 2>&1) || {
+    echo "cases.sh: '$flashback list' fails; FLASHBACK names the program" >&2
+    exit 1
+}
+mapfile -t all < <(awk '$2 == "yes" && $1 !~ /^(cpu-|null$)/ { print $1 }' <<<"$list")
 [ ${#all[@]} -gt 0 ] || {
     echo "1..0 # SKIP no variant for a CUDA device"
     exit 77
 }
+mkdir -p "$out" || exit 1
 titles=() skipped=()
 
 # of PATTERN: -v for every variant whose name it matches.

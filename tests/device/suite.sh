@@ -10,10 +10,16 @@ cd "$(dirname "$0")/../.."
 source=$PWD
 build=${1:-build-device}
 out=${2:-device-logs}
+capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
+case $capability in
+    "" | *[!0-9]*)
+        echo "suite.sh: no CUDA device: nvidia-smi is not there, or shows none" >&2
+        exit 77
+        ;;
+esac
 mkdir -p "$build" "$out"
 build=$(cd "$build" && pwd)
 out=$(cd "$out" && pwd)
-capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
 programs="tests/test_cuda_delta tests/test_cuda_runtime tests/test_reference_device"
 
 [ -x configure ] || autoreconf -i
