@@ -162,9 +162,9 @@ struct fb_tensor {
     int64_t stride[4];
 };
 
-/* All that a call reads and writes. The harness owns every byte. What a call writes shares no memory
- * with what it reads, and may hold anything until the call is done. With packed sequences the
- * tensors are [1, h, total, d] and sequence s holds rows cu_qlens[s] to cu_qlens[s+1]. */
+/* All that a call reads and writes. The harness owns every byte. What a call writes shares no
+ * memory with what it reads, and may hold anything until the call is done. With packed sequences
+ * the tensors are [1, h, total, d] and sequence s holds rows cu_qlens[s] to cu_qlens[s+1]. */
 struct fb_args {
     const struct fb_problem *problem;   /* the same as in prepare */
     const struct fb_numerics *numerics; /* the same as in prepare */
