@@ -71,6 +71,7 @@ static enum fb_status store_load(struct fb_bench *bench, const struct fb_series 
     r->idle_watts = bench->device->power->idle_watts;
     r->watts = load->watts;
     r->sm_mhz = load->sm_mhz;
+    r->celsius = load->celsius;
     if (bench->shared->measure->sustained && load->calls)
         r->bwd_joules = (load->joules_last - load->joules_first) / load->calls;
     fb_throttle_print(load, throttle);
