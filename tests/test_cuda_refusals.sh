@@ -6,6 +6,8 @@
 
 if ! "$flashback" list | grep -q '^simt-atomic '; then
     skip "cuda refusals: built without CUDA"
+    [ "$("$flashback" info | grep -c '^cu[a-z]* .*built without')" -eq 2 ]
+    ok $? "info says that there are no libraries of CUDA"
     expect 2 "sm90-atomic.: this program was built without sm90" "a CUDA variant, named" \
         "$flashback" check -v sm90-atomic -p n=64,d=64,dtype=bf16
     expect 2 "h200.ini:[0-9]*: unknown variant .sm.*built without sm" "... and in a grid" \
@@ -25,6 +27,16 @@ ok $? "and that the CPU's do"
 "$flashback" list --json | grep -q '"reason": *"no CUDA device'
 ok $? "list --json says it, too"
 
+# ---- Libraries that are not where they are said to be
+for library in CUBLAS CUDNN; do
+    env FLASHBACK_$library=/nowhere "$flashback" info >"$scratch/out" 2>"$scratch/err"
+    [ $? -eq 0 ] && [ ! -s "$scratch/err" ] &&
+        grep -Eqi "^$library +(.*/nowhere|built without)" "$scratch/out" &&
+        [ "$(grep -Evc '^[a-z0-9_]+ ' "$scratch/out")" -eq 0 ]
+    ok $? "info says why there is no $library, in one line"
+done
+
+# ---- Cases
 expect 3 "simt-atomic' refused every case" "a named variant without its device" \
     "$flashback" check -v simt-atomic -p n=8,d=8,dtype=fp32
 grep -q 'refused.*no CUDA device' "$scratch/out"

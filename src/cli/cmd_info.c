@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "core/paths.h"
 #include "measure/machine.h"
+#include "run/facts.h"
 #include "store/results.h"
 
 static const char usage[] = "Usage: flashback info\n"
@@ -32,6 +33,7 @@ enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status)
     fb_results_library_version(library);
     for (size_t i = 0; i < facts.count; i++)
         printf("%-20s %s\n", facts.fact[i].key, facts.fact[i].value);
+    printf("%-20s %s\n%-20s %s\n", "cublas", fb_facts_cublas(), "cudnn", fb_facts_cudnn());
     printf("%-20s %s\n%-20s %s\n", "hdf5_version", library, "datadir", fb_datadir());
     return FB_OK;
 }

@@ -15,8 +15,11 @@
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
+#ifdef HAVE_CUDA
+#include "kernels/cuda/cublas.h" /* and which of the vendor's */
+#endif
 #ifdef HAVE_CUDNN
-#include "kernels/cudnn/library.h" /* and which of the vendor's */
+#include "kernels/cudnn/library.h"
 #endif
 #include "measure/blas.h"
 #include "measure/machine.h"
@@ -37,18 +40,29 @@ static enum fb_status add_machine(struct fb_run *facts)
     return fb_run_set(facts, "hdf5_version", "%s", library);
 }
 
-static enum fb_status add_cudnn(struct fb_run *facts)
+const char *fb_facts_cudnn(void)
 {
 #ifdef HAVE_CUDNN
+    static char text[32];
     const char *why;
     const struct fb_cudnn_library *library = fb_cudnn_library(&why);
     if (!library)
-        return fb_run_set(facts, "cudnn", "%s", why);
+        return why;
     const size_t version = library->version();
-    return fb_run_set(facts, "cudnn", "%zu.%zu.%zu", version / 10000, version / 100 % 100,
-                      version % 100);
+    snprintf(text, sizeof text, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+    return text;
 #else
-    return fb_run_set(facts, "cudnn", "built without its headers");
+    return "built without its headers";
+#endif
+}
+
+const char *fb_facts_cublas(void)
+{
+#ifdef HAVE_CUDA
+    const char *why = fb_cublas_why_not();
+    return why ? why : fb_cublas_version();
+#else
+    return "built without CUDA";
 #endif
 }
 
@@ -139,6 +153,7 @@ enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_option
 {
     FB_TRY(add_command(facts, options));
     FB_TRY(add_machine(facts));
-    FB_TRY(add_cudnn(facts));
+    FB_TRY(fb_run_set(facts, "cudnn", "%s", fb_facts_cudnn()));
+    FB_TRY(fb_run_set(facts, "cublas", "%s", fb_facts_cublas()));
     return experiment ? add_experiment(facts, options, experiment) : FB_OK;
 }
