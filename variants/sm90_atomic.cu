@@ -6,8 +6,9 @@
  * shared-memory map, registers and barriers at its top; this file is the policy and the descriptor.
  * Short sequences of many heads take one CTA a head (kernels/cuda/bwd_sm90_unit.cuh).
  *
- * Workspace: fp32 dQ, in whole query tiles (of 80 rows: to the next 8); of a short sequence the fp32
- * dQ of one head for each SM. LSE in base 2 and delta stand in the memory of dq till dq is written.
+ * Workspace: fp32 dQ, in whole query tiles (of 80 rows: to the next 8); of a short sequence the
+ * fp32 dQ of one head for each SM. LSE in base 2 and delta stand in the memory of dq till dq is
+ * written.
  * dK and dV are written once.
  *
  * Determinism: dK and dV have the same bits in every run; dQ is not promised to.
