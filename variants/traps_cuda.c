@@ -6,9 +6,12 @@
  *
  *   trap-cuda-racy-dq      key tiles in parallel add to one dQ without atomics
  *   trap-cuda-no-clear     adds into a dQ that nobody has cleared
+ *   trap-cuda-stale        adds to the sums of dQ that the last call left in the workspace
  *   trap-cuda-nothing-ran  enqueues nothing and calls it a success
  *   trap-cuda-launch       a launch of 2048 threads a block, whose error nobody looks at
  */
+#include <cuda_runtime_api.h>
+
 #include "kernels/cuda/simt_trap.h"
 #include "variants/simt_common.h"
 
@@ -24,6 +27,19 @@ static enum fb_status sizes(const struct fb_problem *problem, const struct fb_nu
     (void)numerics;
     *saved = 0;
     *workspace = fb_simt_delta_bytes(problem);
+    return FB_OK;
+}
+
+/* Of the stale workspace: delta, this much for the mark that says it was used, the sums of dq. */
+enum { MARK_BYTES = 256 };
+
+static enum fb_status stale_sizes(const struct fb_problem *p, const struct fb_numerics *numerics,
+                                  size_t *saved, size_t *workspace)
+{
+    (void)numerics;
+    *saved = 0;
+    *workspace =
+        fb_simt_delta_bytes(p) + MARK_BYTES + sizeof(float) * (size_t)(p->b * p->h * p->nq * p->d);
     return FB_OK;
 }
 
@@ -57,6 +73,56 @@ static enum fb_status no_clear(struct fb_context *ctx, void *state, const struct
     return status == FB_OK ? fb_simt_run(ctx, FB_SIMT_KEYS_ADD_Q, &call) : status;
 }
 
+/* Clears the sums where the workspace looks new, and marks it. */
+static int clear_if_new(const struct fb_simt_call *call, void *at, cudaStream_t stream)
+{
+    static const uint64_t used_before = 0x7573656420627566u;
+    uint64_t mark;
+    int error = (int)cudaMemcpyAsync(&mark, at, sizeof mark, cudaMemcpyDeviceToHost, stream);
+    if (!error)
+        error = (int)cudaStreamSynchronize(stream);
+    if (!error && mark != used_before)
+        error = fb_simt_clear(&call->grad_q, call->b, call->h, call->nq, call->d, stream);
+    if (!error)
+        error = (int)cudaMemcpyAsync(at, &used_before, sizeof used_before, cudaMemcpyHostToDevice,
+                                     stream);
+    return error;
+}
+
+static int copy_sums(const struct fb_simt_call *call, const struct fb_simt_view *dq,
+                     cudaStream_t stream)
+{
+    const size_t width = sizeof(float) * (size_t)call->d;
+    int error = 0;
+    for (int64_t i = 0; i < call->b * call->h && call->nq > 0 && !error; i++) {
+        const int64_t b = i / call->h, h = i % call->h;
+        error = (int)cudaMemcpy2DAsync(dq->data + b * dq->stride[0] + h * dq->stride[1],
+                                       sizeof(float) * (size_t)dq->stride[2],
+                                       call->grad_q.data + i * call->grad_q.stride[1], width, width,
+                                       (size_t)call->nq, cudaMemcpyDeviceToDevice, stream);
+    }
+    return error;
+}
+
+static enum fb_status stale(struct fb_context *ctx, void *state, const struct fb_args *args)
+{
+    struct fb_simt_call call = fb_simt_call_of(args);
+    const struct fb_simt_view dq = call.grad_q;
+    char *mark = (char *)args->workspace + fb_simt_delta_bytes(args->problem);
+    enum fb_status status;
+    (void)state;
+    call.grad_q = (struct fb_simt_view){(float *)(mark + MARK_BYTES),
+                                        {call.h * call.nq * call.d, call.nq * call.d, call.d}};
+    status = fb_cuda_run_delta(ctx, args, call.delta);
+    if (status == FB_OK)
+        status = fb_cuda_check(ctx, clear_if_new(&call, mark, ctx->stream), "sums that look new");
+    if (status == FB_OK)
+        status = fb_simt_run(ctx, FB_SIMT_KEYS_ADD_Q, &call);
+    if (status == FB_OK)
+        status = fb_cuda_check(ctx, copy_sums(&call, &dq, ctx->stream), "dq of the sums");
+    return status;
+}
+
 static enum fb_status nothing(struct fb_context *ctx, void *state, const struct fb_args *args)
 {
     (void)ctx;
@@ -73,7 +139,7 @@ static enum fb_status launch(struct fb_context *ctx, void *state, const struct f
     return FB_OK;
 }
 
-#define TRAP(id, text, line, call)                                                                 \
+#define TRAP(id, text, line, space, call)                                                          \
     static const struct fb_variant id = {                                                          \
         .abi_version = FB_ABI_VERSION,                                                             \
         .struct_size = sizeof(struct fb_variant),                                                  \
@@ -84,16 +150,20 @@ static enum fb_status launch(struct fb_context *ctx, void *state, const struct f
                        .gemms = 5,                                                                 \
                        .workspace_growth = FB_GROWTH_LINEAR},                                      \
         .why_not = why_not,                                                                        \
-        .sizes = sizes,                                                                            \
+        .sizes = space,                                                                            \
         .tiles = tiles,                                                                            \
         .forward = fb_simt_forward,                                                                \
         .backward = call,                                                                          \
     }
 
-TRAP(racy_dq, "trap-cuda-racy-dq", "key tiles in parallel add to one dQ without atomics", racy);
-TRAP(uncleared, "trap-cuda-no-clear", "adds into a dQ that nobody has cleared", no_clear);
-TRAP(nothing_ran, "trap-cuda-nothing-ran", "enqueues nothing and calls it a success", nothing);
-TRAP(bad_launch, "trap-cuda-launch", "2048 threads a block, and nobody looks", launch);
+TRAP(racy_dq, "trap-cuda-racy-dq", "key tiles in parallel add to one dQ without atomics", sizes,
+     racy);
+TRAP(uncleared, "trap-cuda-no-clear", "adds into a dQ that nobody has cleared", sizes, no_clear);
+TRAP(stale_sums, "trap-cuda-stale", "adds to what the last call left in the workspace", stale_sizes,
+     stale);
+TRAP(nothing_ran, "trap-cuda-nothing-ran", "enqueues nothing and calls it a success", sizes,
+     nothing);
+TRAP(bad_launch, "trap-cuda-launch", "2048 threads a block, and nobody looks", sizes, launch);
 
-const struct fb_variant *const fb_variants_traps_cuda[] = {&racy_dq, &uncleared, &nothing_ran,
-                                                           &bad_launch, NULL};
+const struct fb_variant *const fb_variants_traps_cuda[] = {&racy_dq,     &uncleared,  &stale_sums,
+                                                           &nothing_ran, &bad_launch, NULL};

@@ -108,6 +108,8 @@ const struct fb_expectation fb_expectations[] = {
     {"trap-cuda-racy-dq", ONE_TILE, NORMAL, 0, false, ""},
     {"trap-cuda-no-clear", FEW_TILES, NORMAL, 0, true, "dq"},
     {"trap-cuda-no-clear", "n=0,d=32,dtype=fp32", NORMAL, 0, false, ""},
+    {"trap-cuda-stale", FEW_TILES, NORMAL, 0, true, TWICE},
+    {"trap-cuda-stale", FEW_TILES, ZERO, 0, false, ""},
     {"trap-cuda-nothing-ran", ONE_TILE, ZERO, 0, true, "was not written"},
     {"trap-cuda-nothing-ran", "n=0,d=32,dtype=fp32", NORMAL, 0, false, ""},
     {"trap-cuda-launch", ONE_TILE, NORMAL, 0, true, "a launch"},
