@@ -211,6 +211,7 @@ static void test_refusals(void)
         {"n=64,d=64,dtype=bf16,softcap=5", "", "softcap"},
         {"n=64,d=64,dtype=bf16,scale=0", "", "scale"},
         {"n=64,d=64,dtype=bf16,scale=-0.125", "", "scale"},
+        {"n=64,d=64,dtype=bf16,scale=1e-50", "", "scale"}, /* 0 in fp32 */
         {"n=64,d=64,dtype=bf16,alibi=auto", "", "alibi"},
         {"n=64,d=64,dtype=bf16,bias=full", "", "bias"},
         {"n=64,d=64,dtype=bf16,dropout=0.5@1:0", "", "dropout"},

@@ -77,6 +77,7 @@ static void test_refusals(const char *name)
         {"b=2,qlens=3+5,klens=3+5,d=128,dtype=bf16", NULL, "qlens"},
         {"n=64,d=128,dtype=bf16,scale=0", NULL, "scale"},
         {"n=64,d=128,dtype=bf16,scale=-1", NULL, "scale"},
+        {"n=64,d=128,dtype=bf16,scale=1e-50", NULL, "scale"}, /* 0 in fp32 */
         {"n=64,d=128,dtype=bf16,layout=expanded-dout", NULL, "layout"},
         {"b=40000,n=64,d=128,dtype=bf16", NULL, "b, h"},
         {"b=1000,h=1000,n=1000000,d=128,dtype=bf16", NULL, "n:"},

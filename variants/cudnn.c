@@ -29,7 +29,7 @@ static const int64_t most_rows = INT64_C(1) << 24;
 
 static const char *refuse_terms(const struct fb_problem *p, const struct fb_numerics *n)
 {
-    if (!(p->scale > 0)) /* it makes NaN, not an error, of others */
+    if (!((float)p->scale > 0)) /* it makes NaN, not an error, of others */
         return "scale must be above 0";
     if (p->softcap != 0)
         return "no softcap";

@@ -169,7 +169,7 @@ const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, const struct fb_pro
         return "dv: only dv = d";
     if (!find(sizes, p->d))
         return "d: the program was built without this head size (--with-head-dims)";
-    if (!(p->scale > 0))
+    if (!((float)p->scale > 0))
         return "scale: only positive factors";
     if ((why = refuse_terms(p)) || (why = refuse_sizes(p)) || (why = refuse_numerics(n)))
         return why;

@@ -56,7 +56,8 @@ static void look(void)
     void *library = open_library();
     int part[3] = {0, 0, 0};
     if (!library) {
-        snprintf(cublas.why, sizeof cublas.why, "cuBLAS cannot be loaded (%.200s)", dlerror());
+        snprintf(cublas.why, sizeof cublas.why,
+                 "no cuBLAS: %.200s (FLASHBACK_CUBLAS names its file)", dlerror());
         return;
     }
     if (!find(library, &cublas.create, "cublasCreate_v2") ||

@@ -86,8 +86,10 @@ static void name_engine(struct fb_cudnn_plan *plan, cudnnBackendDescriptor_t con
     struct fb_cudnn_graph *g = &plan->graph;
     cudnnBackendDescriptor_t engine = fb_cudnn_begin(g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0, index = -1;
-    if (g->failed)
+    if (g->failed) {
+        g->failed = false;
         return;
+    }
     if (g->library->get(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                         &count, &engine) == CUDNN_STATUS_SUCCESS)
         g->library->get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count,
