@@ -108,10 +108,10 @@ static enum fb_status stale(struct fb_context *ctx, void *state, const struct fb
 {
     struct fb_simt_call call = fb_simt_call_of(args);
     const struct fb_simt_view dq = call.grad_q;
-    char *mark = (char *)args->workspace + fb_simt_delta_bytes(args->problem);
+    float *mark = call.delta + fb_simt_delta_bytes(args->problem) / sizeof(float);
     enum fb_status status;
     (void)state;
-    call.grad_q = (struct fb_simt_view){(float *)(mark + MARK_BYTES),
+    call.grad_q = (struct fb_simt_view){mark + MARK_BYTES / sizeof(float),
                                         {call.h * call.nq * call.d, call.nq * call.d, call.d}};
     status = fb_cuda_run_delta(ctx, args, call.delta);
     if (status == FB_OK)
