@@ -112,7 +112,11 @@ static void test_refusals(void)
     check_refused("n=4,d=8,scale=nan", "scale=nan is not a finite number");
     check_refused("n=4,d=8,scale=1e999", "scale=1e999 is not a finite number");
     check_refused("n=4,d=8,scale=0.5x", "scale=0.5x is not a finite number");
-    check_refused("n=4,d=8,softcap=-1", "softcap=-1 is negative");
+    check_refused("n=4,d=8,softcap=-1", "softcap=-1 is not 0 (off) or in 1.2e-38");
+    check_refused("n=4,d=8,softcap=1e-39", "softcap=1e-39 is not 0 (off) or in 1.2e-38");
+    check_refused("n=4,d=8,softcap=3.5e38", "softcap=3.5e38 is beyond fp32");
+    check_refused("n=4,d=8,scale=-1e39", "scale=-1e39 is beyond fp32");
+    check_refused("n=4,d=8,h=2,alibi=1:1e300", "alibi slope=1e300 is beyond fp32");
     check_refused("n=4,d=8,alibi=0.5:0.25", "alibi= gives 2 slopes for h=1");
     check_refused("h=2,n=4,d=8,alibi=0.5:x", "alibi slope=x is not a finite number");
     check_refused("n=4,d=8,dropout=0.5", "dropout=0.5 is not PROBABILITY@SEED:OFFSET");
@@ -160,7 +164,7 @@ static int64_t random_below(int64_t bound)
 
 static double random_real(void)
 {
-    return ldexp((double)random_below(INT64_C(1) << 53), (int)random_below(200) - 150);
+    return ldexp((double)random_below(INT64_C(1) << 53), (int)random_below(150) - 120);
 }
 
 static void random_lens(struct fb_problem *p)

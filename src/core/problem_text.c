@@ -4,7 +4,9 @@
  * taken in the order of that table, so that b and h are known before the lists they size. Numbers
  * never follow the locale.
  */
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,15 @@ static enum fb_status take_real(double *field, const char *key, const char *valu
 {
     if (!fb_number_real(value, field))
         return fb_fail(FB_USAGE, "%s=%s is not a finite number such as 0.125 or -1e-3", key, value);
+    return FB_OK;
+}
+
+/* A number that kernels take as fp32, where it must not become infinite. */
+static enum fb_status take_fp32(double *field, const char *key, const char *value)
+{
+    FB_TRY(take_real(field, key, value));
+    if (fabs(*field) > FLT_MAX)
+        return fb_fail(FB_USAGE, "%s=%s is beyond fp32, which ends at 3.4e38", key, value);
     return FB_OK;
 }
 
@@ -177,15 +188,14 @@ static enum fb_status take_window(struct fb_problem *p, char *value)
 
 static enum fb_status take_scale(struct fb_problem *p, char *value)
 {
-    return take_real(&p->scale, "scale", value);
+    return take_fp32(&p->scale, "scale", value);
 }
 
 static enum fb_status take_softcap(struct fb_problem *p, char *value)
 {
-    FB_TRY(take_real(&p->softcap, "softcap", value));
-    if (p->softcap < 0)
-        return fb_fail(FB_USAGE, "softcap=%s is negative; allowed: 0 (off) or a positive number",
-                       value);
+    FB_TRY(take_fp32(&p->softcap, "softcap", value));
+    if (p->softcap != 0 && p->softcap < FLT_MIN)
+        return fb_fail(FB_USAGE, "softcap=%s is not 0 (off) or in 1.2e-38..3.4e38", value);
     return FB_OK;
 }
 
@@ -207,7 +217,7 @@ static enum fb_status take_slopes(struct fb_problem *p, char *value)
     for (size_t i = 0; i < count; i++)
         slopes[i] = 0;
     for (size_t i = 0; i < count; i++)
-        FB_TRY(take_real(&slopes[i], "alibi slope", strsep(&rest, ":")));
+        FB_TRY(take_fp32(&slopes[i], "alibi slope", strsep(&rest, ":")));
     return FB_OK;
 }
 
