@@ -193,6 +193,11 @@ done
 "$flashback" check -q --plugin "$scratch/CRASH_LOADING.so" -v faulty -p n=8,d=8,dtype=fp32 >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 1 ] && tail -n 1 "$scratch/err" | grep -q "variant 'faulty' is not known: it may be in the plug-in"
 ok $? "a variant of one that is left out is no mistake of the command"
+"$flashback" run -q "$scratch/mine.ini" -s "variant=faulty cpu-split" --plugin "$scratch/CRASH_LOADING.so" \
+    -o "$scratch/lost.h5" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ] && tail -n 1 "$scratch/err" | grep -q "variant 'faulty' is not known: it may be in the plug-in" &&
+    [ ! -e "$scratch/lost.jsonl" ]
+ok $? "... nor of the experiment"
 build HANG_LOADING
 "$flashback" check -q --plugin "$scratch/HANG_LOADING.so" --plugin "$mine" -p n=8,d=8,dtype=fp32 \
     >"$scratch/out" 2>"$scratch/err"

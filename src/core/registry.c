@@ -15,6 +15,7 @@ _Static_assert(sizeof(struct fb_variant) == offsetof(struct fb_variant, rounding
 /* Tables of plug-ins, as they were added. The array is never freed: it lives as long as they do. */
 static const struct fb_variant *const **added;
 static size_t added_count;
+static bool lacking; /* a plug-in that could not be asked */
 
 static const struct fb_variant *at_in(const struct fb_variant *const *table, int *index)
 {
@@ -75,6 +76,9 @@ enum fb_status fb_registry_require(const char *name)
     char backend[16];
     if (fb_registry_find(name))
         return FB_OK;
+    if (lacking)
+        return fb_fail(FB_DEVICE, "variant '%s' is not known: it may be in the plug-in left out",
+                       name);
     snprintf(backend, sizeof backend, "%.*s", (int)strcspn(body, "-"), body);
     if (fb_registry_is_backend(backend) && !is_built(backend))
         return fb_fail(FB_USAGE,
@@ -109,6 +113,11 @@ enum fb_status fb_registry_add(const struct fb_variant *const *table)
     added = grown;
     added[added_count++] = table;
     return FB_OK;
+}
+
+void fb_registry_lack(void)
+{
+    lacking = true;
 }
 
 int fb_variant_is_plugin(const struct fb_variant *variant)

@@ -19,7 +19,8 @@ const struct fb_variant *fb_registry_at(int index);
 /* NULL if no variant has that name. */
 const struct fb_variant *fb_registry_find(const char *name);
 
-/* FB_USAGE, in words that help, if no variant has that name. */
+/* FB_USAGE, in words that help, if no variant has that name; FB_DEVICE where it may have been lost
+ * with a plug-in: then nothing is wrong with the command. */
 enum fb_status fb_registry_require(const char *name);
 
 /* A name goes into keys, files and tables: a-z, 0-9 and '-', at most 63 of them. */
@@ -34,6 +35,9 @@ enum fb_status fb_registry_check(void);
 
 /* Adds the table of a plug-in, which must live as long as the process. Not thread-safe. */
 enum fb_status fb_registry_add(const struct fb_variant *const *table);
+
+/* A plug-in could not be asked for its variants: a name that is unknown may be one of them. */
+void fb_registry_lack(void);
 
 /* Does it come from an added table? */
 int fb_variant_is_plugin(const struct fb_variant *variant);

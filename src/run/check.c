@@ -143,8 +143,7 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     int signal = 0;
     fb_log_quiet(options->quiet);
     FB_TRY_OUT(fb_facts_check_environment());
-    FB_TRY_OUT(fb_plugins_ask(&check.plugins, options->plugins, options->plugin_count,
-                              options->variants, options->variant_count));
+    FB_TRY_OUT(fb_plugins_ask(&check.plugins, options->plugins, options->plugin_count));
     FB_TRY_OUT(fb_check_set_make(&check.set, options));
     FB_TRY_OUT(measure_for_check(&check, false, &measure)); /* told before anything is judged */
     FB_TRY_OUT(fb_tally_init(&check.tally, options->variants, options->variant_count));

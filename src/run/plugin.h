@@ -31,11 +31,8 @@ struct fb_plugins {
 };
 
 /* Asks a worker of its own about each file and adds stand-ins to the registry. One that crashes or
- * hangs gives a warning and is left out; one that is refused ends it, with the reason. `wanted` are
- * the variants that the user named: where one of them may have been lost with a plug-in, nothing is
- * wrong with the command, and the status is FB_DEVICE. */
-enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *paths, size_t count,
-                              const char *const *wanted, size_t wanted_count);
+ * hangs gives a warning and is left out; one that is refused ends it, with the reason. */
+enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *paths, size_t count);
 
 /* Why the variants of plug-ins refuse cases: reasons[i] for cases[todo[i]], malloc'd; "" where it
  * is taken, NULL where the variant is not a plug-in's. */

@@ -130,6 +130,7 @@ static enum fb_status ask_one(struct fb_plugins *plugins, const char *path)
         return FB_OK;
     }
     plugins->broken++;
+    fb_registry_lack();
     if (answer.hangs)
         fb_log_warn("plug-in '%s' is left out: it does not return from being loaded", path);
     else
@@ -137,19 +138,13 @@ static enum fb_status ask_one(struct fb_plugins *plugins, const char *path)
     return FB_OK;
 }
 
-enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *paths, size_t count,
-                              const char *const *wanted, size_t wanted_count)
+enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *paths, size_t count)
 {
     *plugins = (struct fb_plugins){.paths = calloc(count + 1, sizeof *plugins->paths)};
     if (!plugins->paths)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu plug-ins", count);
     for (size_t i = 0; i < count; i++)
         FB_TRY(ask_one(plugins, paths[i]));
-    for (size_t i = 0; plugins->broken && i < wanted_count; i++)
-        if (!fb_registry_find(wanted[i]))
-            return fb_fail(FB_DEVICE,
-                           "variant '%s' is not known: it may be in the plug-in left out",
-                           wanted[i]);
     return FB_OK;
 }
 

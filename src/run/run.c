@@ -250,8 +250,7 @@ enum fb_status fb_run_experiment(const struct fb_run_options *options, int *exit
     fb_run_init(&run.facts);
     fb_log_quiet(options->quiet);
     FB_TRY_OUT(fb_facts_check_environment());
-    FB_TRY_OUT(fb_plugins_ask(&run.plugins, options->plugins, options->plugin_count,
-                              options->variants, options->variant_count));
+    FB_TRY_OUT(fb_plugins_ask(&run.plugins, options->plugins, options->plugin_count));
     FB_TRY_OUT(fb_experiment_read(&run.experiment, options->experiment, options->settings,
                                   options->setting_count));
     FB_TRY_OUT(check_names(&run));
