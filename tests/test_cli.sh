@@ -14,10 +14,11 @@ for command in list info check run table plot export merge; do
     expect 0 "" "$command --help" "$flashback" $command --help
     expect 2 "unknown option --nonsense" "$command --nonsense" "$flashback" $command --nonsense
 done
-"$flashback" --help >/dev/full 2>"$scratch/err"
-ok $((($? == 4) ? 0 : 1)) "--help on a full device"
-"$flashback" list >/dev/full 2>"$scratch/err"
-ok $((($? == 4) ? 0 : 1)) "list on a full device"
+for words in --help --version list "list --help"; do
+    "$flashback" $words >/dev/full 2>"$scratch/err"
+    [ $? -eq 4 ] && [ "$(cat "$scratch/err")" = "flashback: cannot write to standard output" ]
+    ok $? "$words on a full device"
+done
 
 # ---- Problems and numerics
 expect 2 "d=0 .*1.*256" "d=0" "$flashback" check -v cpu-split -p n=8,d=0
@@ -127,6 +128,11 @@ ok $? "the facts tell the command without the folders of this machine"
 expect 2 "resume|replace" "an output that is there already" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
 expect 0 "" "--resume of a complete run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --resume
+expect 3 "nothing ran; cases refused: 1$" "a run whose every case is refused" "$flashback" run -q \
+    "$scratch/tiny.ini" -s variant=cpu-atomic -s n=8 -s numerics=dq=bf16,round=row -o "$scratch/refused.h5"
+expect 0 "" "a shard without a case" "$flashback" run -q "$scratch/tiny.ini" --shard 1/1000 -o "$scratch/shard.h5"
+[ "$(grep -c '"case"' "$scratch/shard.jsonl")" -eq 0 ]
+ok $? "... writes its results file"
 expect 0 "" "--replace" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --replace
 expect 4 "$scratch/no/such" "a folder that is not there" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/no/such.h5"

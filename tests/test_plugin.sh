@@ -121,6 +121,11 @@ misbehaves NOTHING "fail .*was not written" "an output that is not written is fo
 misbehaves ADDS "fail .*dq(: .*non-finite| was not written .*or made from memory that was not)" \
     "... and one that is added to before it is cleared"
 misbehaves ERROR "crashed +.*the coffee is missing" "an error is told in its own words"
+misbehaves ERROR_SIZES "crashed +sizes: the variant returned 'internal'" "... one without words gets some"
+build NO_REASON
+expect 3 "'faulty' refused every case" "a refusal without a reason" check NO_REASON
+grep -Eq '^  faulty +refused +the variant gives no reason' "$scratch/out"
+ok $? "... says that it has none"
 misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"
 misbehaves CHANGES_PROBLEM "fail .*the problem was changed" "a change of the problem is found"
 build CHANGES_LENGTHS

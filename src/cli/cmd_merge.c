@@ -62,8 +62,8 @@ enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
     print_notes(notes);
     enum fb_status status = fb_results_write(&results, argv[optind]);
     if (status == FB_OK)
-        fb_log_note("%s: %zu records of %zu runs", argv[optind], results.record_count,
-                    results.run_count);
+        fb_log_note("%s: %zu records of %zu run%s", argv[optind], results.record_count,
+                    results.run_count, results.run_count == 1 ? "" : "s");
     free(notes);
     fb_results_free(&results);
     return status;

@@ -107,6 +107,16 @@ enum fb_status fb_cli_bad_option(int result, char **argv)
                    argv[0], option, argv[0]);
 }
 
+/* Results may not vanish unnoticed. said: a failure has its line already. */
+static int end_output(int exit_status, bool said)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return exit_status;
+    if (!said)
+        fputs("flashback: cannot write to standard output\n", stderr);
+    return FB_EXIT_IO;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
     int exit_status = FB_EXIT_OK;
@@ -116,12 +126,7 @@ static int run_command(const struct command *command, int argc, char **argv)
         print_failure(status);
         exit_status = exit_of(status);
     }
-    if (fflush(stdout) || ferror(stdout)) {
-        if (status == FB_OK) /* else the command has said so */
-            fputs("flashback: cannot write to standard output\n", stderr);
-        exit_status = FB_EXIT_IO;
-    }
-    return exit_status;
+    return end_output(exit_status, status != FB_OK);
 }
 
 /* A file opened while one of the three is closed would take its number, and what is printed would
@@ -147,11 +152,11 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help();
-        return fflush(stdout) ? FB_EXIT_IO : FB_EXIT_OK;
+        return end_output(FB_EXIT_OK, false);
     }
     if (!strcmp(argv[1], "--version")) {
         print_version();
-        return fflush(stdout) ? FB_EXIT_IO : FB_EXIT_OK;
+        return end_output(FB_EXIT_OK, false);
     }
     for (int i = 0; i < COMMANDS; i++)
         if (!strcmp(argv[1], commands[i].name))

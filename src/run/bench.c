@@ -32,15 +32,25 @@ static uint64_t timing_bytes(const struct fb_bench *bench)
     return flushed ? bench->device->flush_bytes : 0;
 }
 
+/* Is the case taken, and what does it need? A variant that answers without words gets some. */
+static enum fb_status ask_variant(struct fb_bench *bench)
+{
+    const struct fb_problem *problem = &bench->shared->problem;
+    const char *why = fb_variant_why_not(bench->variant, problem, &bench->numerics);
+    if (why)
+        return fb_fail(FB_REFUSED, "%s", *why ? why : "the variant gives no reason");
+    enum fb_status status = bench->variant->sizes(problem, &bench->numerics, &bench->saved_bytes,
+                                                  &bench->workspace_bytes);
+    if (status != FB_OK) /* where it has left a message of its own, that one stays */
+        fb_fail(status, "sizes: the variant returned '%s'", fb_status_name(status));
+    return status;
+}
+
 enum fb_status fb_bench_ask(struct fb_bench *bench)
 {
     const struct fb_problem *problem = &bench->shared->problem;
     mark(bench, FB_STAGE_PREPARE);
-    const char *why = fb_variant_why_not(bench->variant, problem, &bench->numerics);
-    enum fb_status status =
-        why ? fb_fail(FB_REFUSED, "%s", why)
-            : bench->variant->sizes(problem, &bench->numerics, &bench->saved_bytes,
-                                    &bench->workspace_bytes);
+    enum fb_status status = ask_variant(bench);
     if (status == FB_OK)
         status = fb_plan_make(&bench->plan, problem, &bench->numerics, bench->variant);
     if (status == FB_OK)

@@ -55,6 +55,7 @@ int fb_tally_exit(const struct fb_tally *tally)
 {
     size_t ran =
         tally->pass + tally->fail + tally->not_checkable + tally->crashed + tally->unjudged;
+    const bool nothing = !ran && tally->refused; /* a shard may hold no case at all */
     bool silent_name = false;
     if (*tally->unread) {
         fb_log_warn("%s", tally->unread);
@@ -68,7 +69,9 @@ int fb_tally_exit(const struct fb_tally *tally)
     }
     if (tally->fail || tally->crashed)
         return 1;
-    return !ran || silent_name ? 3 : 0;
+    if (nothing && !silent_name)
+        fb_log_warn("nothing ran; cases refused: %zu", tally->refused);
+    return nothing || silent_name ? 3 : 0;
 }
 
 void fb_tally_free(struct fb_tally *tally)

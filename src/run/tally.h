@@ -25,8 +25,8 @@ void fb_tally_add(struct fb_tally *tally, const struct fb_record *record);
 void fb_tally_print(const struct fb_tally *tally, char *text, size_t size);
 
 /* 4 when a file of inputs could not be read (said in one line); 1 after a failure or a crash; 3
- * when nothing ran, or a variant named by -v refused every case (said in one warning line each);
- * else 0. */
+ * when every case was refused, or every one of a variant named by -v (said in a warning line each);
+ * else 0, as for a shard without cases. */
 int fb_tally_exit(const struct fb_tally *tally);
 void fb_tally_free(struct fb_tally *tally);
 
