@@ -53,7 +53,10 @@ enum fault {
     LATER,
     ADDS,
     ERROR_SIZES,
-    NO_REASON
+    NO_REASON,
+    CRASH_LEAVING,
+    HANG_LEAVING,
+    CRASH_AT_EXIT
 };
 
 #ifndef FAULT
@@ -103,6 +106,8 @@ static void disturb(const struct fb_args *a)
         flood();
     if (FAULT == RETURNS_TWICE)
         (void)!fork();
+    if (FAULT == CRASH_AT_EXIT)
+        atexit(crash);
     if (FAULT == PRINTS)
         puts("{\"verdict\":\"pass\"}");
 }
@@ -114,6 +119,14 @@ __attribute__((constructor)) static void load(void)
     if (FAULT == EXIT_LOADING)
         _exit(0);
     while (FAULT == HANG_LOADING)
+        pause();
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+    if (FAULT == CRASH_LEAVING)
+        crash();
+    while (FAULT == HANG_LEAVING)
         pause();
 }
 

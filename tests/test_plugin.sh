@@ -208,4 +208,18 @@ build HANG_LOADING
     >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 1 ] && grep -q "left out: it does not return" "$scratch/err" && grep -q '^  mine .*pass' "$scratch/out"
 ok $? "HANG_LOADING: left out, and the run goes on"
+
+# ---- Those that do so at the end: what was found out stands, and the fault is told
+leaves() { # FAULT PATTERN
+    build "$1"
+    expect 1 "after the last case: $2" "$1: told in a line" check "$1"
+    [ "$(grep -Ec '^  (faulty|cpu-split) +pass' "$scratch/out")" -eq 2 ]
+    ok $? "... and both are judged"
+}
+leaves CRASH_LEAVING "killed by signal 11"
+leaves CRASH_AT_EXIT "killed by signal 11"
+leaves HANG_LEAVING "not ended after 2 s"
+printf '[grid]\nvariant = faulty\nn = 1\nd = 8\n[measure]\nwhat = error\n' >"$scratch/leaving.ini"
+expect 1 "after the last case: killed by signal 11" "... by a run, too" "$flashback" run -q "$scratch/leaving.ini" \
+    --plugin "$scratch/CRASH_LEAVING.so" -o "$scratch/leaving.h5"
 tap_done

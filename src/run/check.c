@@ -104,7 +104,8 @@ static enum fb_status supervise(struct check *check, bool costly, int *signal)
                                                .plugin_count = check->plugins.count,
                                                .take = take_record,
                                                .user = check,
-                                               .unread = check->tally.unread};
+                                               .unread = check->tally.unread,
+                                               .ended = check->tally.ended};
     FB_TRY_OUT(count ? fb_supervise(&supervision, signal) : FB_OK);
 out:
     free(todo);

@@ -231,13 +231,14 @@ bool fb_process_alive(const struct fb_process *process)
            !waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
 }
 
-/* An idle worker leaves by itself at the end of its input; a variant's exit handler may not let it.
- */
-static void await_leave(const struct fb_process *process)
+/* An idle worker leaves by itself at the end of its input; a variant's exit handler may not let it:
+ * false. */
+static bool await_leave(const struct fb_process *process)
 {
     const struct timespec step = {0, 5000000};
     for (int i = 0; i < 400 && fb_process_alive(process); i++)
         nanosleep(&step, NULL);
+    return !fb_process_alive(process);
 }
 
 void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size)
@@ -246,13 +247,14 @@ void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, siz
     if (process->orders)
         fclose(process->orders);
     if (process->pid > 0) {
-        if (!kill_it)
-            await_leave(process);
+        bool stays = !kill_it && !await_leave(process);
         kill(process->pid, SIGKILL);
         kill(-process->pid, SIGKILL); /* and what a variant may have started */
         while (waitpid(process->pid, &wait_status, 0) < 0 && errno == EINTR)
             continue;
-        if (ending)
+        if (ending && stays)
+            snprintf(ending, ending_size, "not ended after 2 s");
+        else if (ending)
             describe(wait_status, ending, ending_size);
     }
     if (process->records >= 0)

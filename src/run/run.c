@@ -215,7 +215,8 @@ static enum fb_status supervise(struct run *run, int *exit_status)
                                                .take = take_record,
                                                .tick = refresh,
                                                .user = run,
-                                               .unread = run->tally.unread};
+                                               .unread = run->tally.unread,
+                                               .ended = run->tally.ended};
     int signal = 0;
     fb_progress_start(&run->progress, run->todo_count, run->options->quiet);
     run->published = fb_clock_ns();

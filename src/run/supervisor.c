@@ -284,6 +284,17 @@ static enum fb_status run_all(struct supervisor *s)
     return FB_OK;
 }
 
+/* After its last word a worker only leaves, and what a plug-in has it do on the way may fail. */
+static void end_worker(struct supervisor *s, bool kill_it)
+{
+    char how[128] = FB_PROCESS_LEFT;
+    const bool idle = s->process.pid && !kill_it && !s->stop;
+    fb_process_stop(&s->process, kill_it, how, sizeof how);
+    if (idle && s->order->plugin_count && s->order->ended && strcmp(how, FB_PROCESS_LEFT))
+        snprintf(s->order->ended, FB_UNREAD_ROOM,
+                 "an exit handler or destructor of a plug-in, after the last case: %s", how);
+}
+
 enum fb_status fb_supervise(const struct fb_supervision *supervision, int *signal_out)
 {
     struct supervisor s = {.order = supervision, .signals = -1, .process.records = -1};
@@ -305,7 +316,7 @@ enum fb_status fb_supervise(const struct fb_supervision *supervision, int *signa
     FB_TRY_OUT(watch_signals(&s, &before));
     FB_TRY_OUT(run_all(&s));
 out:
-    fb_process_stop(&s.process, status != FB_OK, NULL, 0);
+    end_worker(&s, status != FB_OK);
     if (s.signals >= 0)
         close(s.signals);
     if (!s.stop)

@@ -67,7 +67,9 @@ int fb_tally_exit(const struct fb_tally *tally)
             silent_name = true;
         }
     }
-    if (tally->fail || tally->crashed)
+    if (*tally->ended)
+        fb_log_warn("%s", tally->ended);
+    if (tally->fail || tally->crashed || *tally->ended)
         return 1;
     if (nothing && !silent_name)
         fb_log_warn("nothing ran; cases refused: %zu", tally->refused);
