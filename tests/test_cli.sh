@@ -12,6 +12,9 @@ expect 0 "" "--help" "$flashback" --help
 expect 0 "" "--version" "$flashback" --version
 for command in list info check run table plot export merge; do
     expect 0 "" "$command --help" "$flashback" $command --help
+    mv "$scratch/out" "$scratch/help"
+    "$flashback" $command -h | cmp -s - "$scratch/help"
+    ok $? "$command -h says the same"
     expect 2 "unknown option --nonsense" "$command --nonsense" "$flashback" $command --nonsense
 done
 for words in --help --version list "list --help"; do

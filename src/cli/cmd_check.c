@@ -46,8 +46,7 @@ enum {
     OPTION_JSON,
     OPTION_SELF_TEST,
     OPTION_PLUGIN,
-    OPTION_LONG,
-    OPTION_HELP
+    OPTION_LONG
 };
 
 struct arguments {
@@ -100,7 +99,7 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
     case OPTION_SELF_TEST:
         a->self_test = true;
         return FB_OK;
-    case OPTION_HELP:
+    case 'h':
         a->help = true;
         return FB_OK;
     default:
@@ -133,7 +132,7 @@ enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status)
                                             {"plugin", required_argument, NULL, OPTION_PLUGIN},
                                             {"self-test", no_argument, NULL, OPTION_SELF_TEST},
                                             {"quiet", no_argument, NULL, 'q'},
-                                            {"help", no_argument, NULL, OPTION_HELP},
+                                            {"help", no_argument, NULL, 'h'},
                                             {0}};
     struct arguments a = {.check = {.numerics = "", .argc = argc, .argv = argv}};
     int option;
@@ -141,7 +140,7 @@ enum fb_status fb_cmd_check(int argc, char **argv, int *exit_status)
     a.check.variants = a.variants;
     a.check.settings = a.settings;
     a.check.plugins = a.plugins;
-    while ((option = getopt_long(argc, argv, ":p:v:n:r:s:q", options, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, ":p:v:n:r:s:qh", options, NULL)) != -1)
         FB_TRY(take_option(&a, option, argv));
     if (a.help)
         return fputs(usage, stdout), FB_OK;

@@ -39,7 +39,7 @@ enum fb_status fb_cmd_export(int argc, char **argv, int *exit_status)
     enum fb_export_kind kind = FB_EXPORT_RECORDS;
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option == 'k')
             FB_TRY(fb_export_kind_parse(&kind, optarg));
         else if (option == 'h') {

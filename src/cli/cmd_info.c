@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/paths.h"
+#include "measure/blas.h"
 #include "measure/machine.h"
 #include "run/facts.h"
 #include "store/results.h"
@@ -29,6 +30,7 @@ enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status)
     }
     if (optind < argc)
         return fb_fail(FB_USAGE, "info: unexpected argument '%s'", argv[optind]);
+    fb_blas_choose_core(); /* the workers', which is what is measured */
     fb_machine_facts(&facts);
     fb_results_library_version(library);
     for (size_t i = 0; i < facts.count; i++)

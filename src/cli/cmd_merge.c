@@ -47,7 +47,7 @@ enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
     char *notes;
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option != 'h')
             return fb_cli_bad_option(option, argv);
         fputs(usage, stdout);

@@ -55,7 +55,7 @@ enum fb_status fb_cmd_plot(int argc, char **argv, int *exit_status)
     struct fb_plot_options options = {.folder = ".", .format = "svg"};
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":v:o:", long_options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":v:o:h", long_options, NULL)) != -1) {
         if (option == 'v')
             FB_TRY(fb_cli_add(only.value, &only.count, optarg));
         else if (option == 'o')

@@ -26,7 +26,7 @@ static const char usage[] =
     "  -q, --quiet           no progress\n"
     "      --help            this text\n";
 
-enum { OPTION_RESUME = 256, OPTION_REPLACE, OPTION_SHARD, OPTION_DRY, OPTION_PLUGIN, OPTION_HELP };
+enum { OPTION_RESUME = 256, OPTION_REPLACE, OPTION_SHARD, OPTION_DRY, OPTION_PLUGIN };
 
 struct arguments {
     struct fb_run_options run;
@@ -76,7 +76,7 @@ static enum fb_status take_option(struct arguments *a, int option, char **argv)
         return FB_OK;
     case OPTION_SHARD:
         return parse_shard(&a->run, optarg);
-    case OPTION_HELP:
+    case 'h':
         a->help = true;
         return FB_OK;
     default:
@@ -95,14 +95,14 @@ enum fb_status fb_cmd_run(int argc, char **argv, int *exit_status)
                                             {"shard", required_argument, NULL, OPTION_SHARD},
                                             {"dry-run", no_argument, NULL, OPTION_DRY},
                                             {"quiet", no_argument, NULL, 'q'},
-                                            {"help", no_argument, NULL, OPTION_HELP},
+                                            {"help", no_argument, NULL, 'h'},
                                             {0}};
     struct arguments a = {.run = {.shard = 1, .shards = 1, .argc = argc, .argv = argv}};
     int option;
     a.run.variants = a.variants;
     a.run.settings = a.settings;
     a.run.plugins = a.plugins;
-    while ((option = getopt_long(argc, argv, ":o:v:s:q", options, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, ":o:v:s:qh", options, NULL)) != -1)
         FB_TRY(take_option(&a, option, argv));
     if (a.help)
         return fputs(usage, stdout), FB_OK;

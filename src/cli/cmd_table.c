@@ -45,7 +45,7 @@ enum fb_status fb_cmd_table(int argc, char **argv, int *exit_status)
     const char *baseline = NULL;
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":v:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":v:h", options, NULL)) != -1) {
         if (option == 'v')
             FB_TRY(fb_cli_add(only.value, &only.count, optarg));
         else if (option == 'k')

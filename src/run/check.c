@@ -131,7 +131,7 @@ static void say_result(const struct check *check, bool complete)
     fb_tally_print(&check->tally, counts, sizeof counts);
     if (!complete)
         printf("interrupted after %zu of ", check->judged);
-    printf("%zu cases: %s\n", check->set.count, counts);
+    printf("%zu case%s: %s\n", check->set.count, check->set.count == 1 ? "" : "s", counts);
     if (check->reference_failures)
         printf("the reference itself failed on %zu golden groups\n", check->reference_failures);
 }

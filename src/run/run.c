@@ -240,7 +240,8 @@ static void say_result(const struct run *run, int exit_status)
                     run->selected - run->todo_count + run->progress.done, run->selected,
                     run->output);
     else
-        fb_log_note("%zu cases: %s -> %s", run->selected, counts, run->output);
+        fb_log_note("%zu case%s: %s -> %s", run->selected, run->selected == 1 ? "" : "s", counts,
+                    run->output);
 }
 
 enum fb_status fb_run_experiment(const struct fb_run_options *options, int *exit_status)
