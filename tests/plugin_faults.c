@@ -56,7 +56,8 @@ enum fault {
     NO_REASON,
     CRASH_LEAVING,
     HANG_LEAVING,
-    CRASH_AT_EXIT
+    CRASH_AT_EXIT,
+    LEAVES_PROCESS
 };
 
 #ifndef FAULT
@@ -81,6 +82,17 @@ static void flood(void)
     static char text[1 << 16];
     memset(text, 'x', sizeof text - 1);
     write_everywhere(text, 4096);
+}
+
+/* A process in a session of its own, whose parent has ended: what a service is started by. */
+static void start_service(void)
+{
+    if (fork())
+        return;
+    setsid();
+    if (!fork())
+        sleep(60);
+    _exit(0);
 }
 
 /* What concerns others than the caller. Changing the problem needs a cast, and luck. */
@@ -108,6 +120,8 @@ static void disturb(const struct fb_args *a)
         (void)!fork();
     if (FAULT == CRASH_AT_EXIT)
         atexit(crash);
+    if (FAULT == LEAVES_PROCESS)
+        start_service();
     if (FAULT == PRINTS)
         puts("{\"verdict\":\"pass\"}");
 }

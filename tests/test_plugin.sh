@@ -147,6 +147,17 @@ harmless() { # passes, and so does the neighbour that runs after it in the same 
 harmless ROUNDS_UP "another rounding mode, left behind"
 harmless TRAPS_FLOATS "floating-point traps, left behind"
 harmless RETURNS_TWICE "a call that forks and returns twice"
+harmless LEAVES_PROCESS "a process in a session of its own, left behind"
+left=$(pgrep -f -- "--plugin $scratch/LEAVES_PROCESS.so")
+if [ -r /proc/$$/task/$$/children ]; then
+    ok $([ -z "$left" ]; echo $?) "... but goes with the worker"
+else
+    skip "... but goes with the worker: the system does not tell children"
+fi
+[ -z "$left" ] || kill $left
+(sleep 60 & echo $! >"$scratch/older"; exec "$flashback" check -q --plugin "$scratch/SOUND.so" -p n=1,d=8,dtype=fp32 >"$scratch/out")
+kill "$(cat "$scratch/older")"
+ok $? "... and a child that the program had before does not"
 harmless PRINTS "what a kernel prints"
 ! grep -q '"verdict"' "$scratch/out"
 ok $? "... is not among the results"

@@ -24,6 +24,68 @@ struct channels {
     int beacon;
 };
 
+/* ---- Strays ------------------------------------------------------------------------------------
+ * A process that a variant starts may leave the worker's process group and lose its parents. It
+ * becomes a child of this process then, which asks for such orphans.
+ */
+
+enum { CHILDREN = 64 };
+
+/* Lists the children of this process; none where the system does not tell. */
+static size_t list_children(int children[CHILDREN])
+{
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    while (file && count < CHILDREN && fscanf(file, "%d", &children[count]) == 1)
+        count++;
+    if (file)
+        fclose(file);
+    return count;
+}
+
+/* Those that were there before the first worker, of a shell that became this program. */
+static int own_children[CHILDREN];
+static size_t own_count;
+
+static void adopt_orphans(void)
+{
+    static bool adopting;
+    if (adopting)
+        return;
+    own_count = list_children(own_children);
+    adopting = !prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static bool is_own(int child)
+{
+    for (size_t i = 0; i < own_count; i++)
+        if (own_children[i] == child)
+            return true;
+    return false;
+}
+
+/* What a stray has started comes here when the stray ends, and goes in the next round. */
+static void kill_strays(void)
+{
+    int children[CHILDREN];
+    bool found = true;
+    for (int round = 0; found && round < 100; round++) {
+        const size_t count = list_children(children);
+        found = false;
+        for (size_t i = 0; i < count; i++) {
+            if (is_own(children[i]) || kill(children[i], SIGKILL))
+                continue;
+            waitpid(children[i], NULL, 0);
+            found = true;
+        }
+    }
+}
+
+/* ---- The channels ------------------------------------------------------------------------------
+ */
+
 static void close_all(struct channels *channels)
 {
     int all[] = {channels->orders[0], channels->orders[1], channels->records[0],
@@ -109,6 +171,7 @@ enum fb_status fb_process_start(struct fb_process *process, const char *const *p
     const char **arguments = calloc(4 + 2 * plugin_count, sizeof *arguments);
 
     fb_blas_choose_core(); /* takes effect in what is started from here */
+    adopt_orphans();
     memset(process, 0, sizeof *process);
     process->records = -1;
     if (!arguments)
@@ -252,6 +315,7 @@ void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, siz
         kill(-process->pid, SIGKILL); /* and what a variant may have started */
         while (waitpid(process->pid, &wait_status, 0) < 0 && errno == EINTR)
             continue;
+        kill_strays();
         if (ending && stays)
             snprintf(ending, ending_size, "not ended after 2 s");
         else if (ending)
