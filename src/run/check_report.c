@@ -231,7 +231,8 @@ static void write_summary(struct fb_check_report *report, const struct fb_tally 
 enum fb_status fb_check_report_row(struct fb_check_report *report, const struct fb_record *record)
 {
     if (!report->rows++)
-        puts("Errors in units of the bound each element is allowed: above 1 fails.");
+        puts("Errors in units of the bound each element is allowed: above 1 fails. Bands: fixed\n"
+             "tolerances, for comparison alone.");
     print_row(report, record);
     return report->options->json ? write_row(report, record) : FB_OK;
 }
