@@ -27,7 +27,7 @@ struct fb_supervision {
     char *unread; /* [FB_UNREAD_ROOM] what was said of the first file of inputs that could not be
                      read, whose cases are refused; "" so far. May be NULL. */
     char *ended;  /* [FB_UNREAD_ROOM] how a worker with plug-ins ended that had nothing left to do,
-                     if  not by itself: then "" is overwritten. May be NULL. */
+                     if not by itself: then "" is overwritten. May be NULL. */
 };
 
 /* Returns FB_OK when every case has its record, or when a signal stopped it: *signal is then SIGINT
