@@ -8,8 +8,7 @@
  *
  * Workspace: fp32 dQ, in whole query tiles (of 80 rows: to the next 8); of a short sequence the
  * fp32 dQ of one head for each SM. LSE in base 2 and delta stand in the memory of dq till dq is
- * written.
- * dK and dV are written once.
+ * written. dK and dV are written once.
  *
  * Determinism: dK and dV have the same bits in every run; dQ is not promised to.
  */

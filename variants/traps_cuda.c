@@ -36,11 +36,9 @@ enum { MARK_BYTES = 256 };
 static enum fb_status stale_sizes(const struct fb_problem *p, const struct fb_numerics *numerics,
                                   size_t *saved, size_t *workspace)
 {
-    (void)numerics;
-    *saved = 0;
-    *workspace =
-        fb_simt_delta_bytes(p) + MARK_BYTES + sizeof(float) * (size_t)(p->b * p->h * p->nq * p->d);
-    return FB_OK;
+    const enum fb_status status = sizes(p, numerics, saved, workspace);
+    *workspace += MARK_BYTES + sizeof(float) * (size_t)(p->b * p->h * p->nq * p->d);
+    return status;
 }
 
 static void tiles(const struct fb_problem *problem, const struct fb_numerics *numerics, int64_t *bm,

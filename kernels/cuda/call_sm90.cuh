@@ -35,39 +35,30 @@ inline void call_mark(const sm90_call &p, const char *phase)
         p.mark(p.owner, phase);
 }
 
-/* The share of the L2 that keys and values of a section may take, bytes. */
-constexpr double causal_l2_share = 40e6;
-constexpr int causal_small = 1024; /* tiles of a small grid */
-
 /*
  * How many units (heads, or key heads) advance together, tile by tile, when causal tiles run
  * longest first: as many as fit a share of the L2 with `bytes` each, a power of two.  A small grid
  * is longest first as a whole, or its last long tiles would start too late.
+ *
+ * Where `stay` CTAs stay for all tiles: the fewest units that fill whole rounds of them, if those
+ * fit.  Every round then has long and short tiles and its share of the keys that nobody has read
+ * yet, and two rounds, up and down, give all CTAs the same work.
  */
-inline int causal_section(int units, int tiles, double bytes)
+inline int causal_section(int units, int tiles, double bytes, int stay = 0)
 {
+    const double l2_share = 40e6;
     int section = 1;
 
-    if ((int64_t)units * tiles <= causal_small)
+    if ((int64_t)units * tiles <= 1024)
         return units;
-    while (2 * section * bytes <= causal_l2_share && section < units)
+    if (stay) {
+        const int whole = stay / std::gcd(stay, tiles);
+        if (whole <= units && whole * bytes <= l2_share)
+            return whole;
+    }
+    while (2 * section * bytes <= l2_share && section < units)
         section *= 2;
     return section;
-}
-
-/*
- * The same for CTAs that stay, `ctas` at once: the fewest units whose tiles fill whole rounds.
- * Every round then has long and short tiles and its share of the keys that nobody has read yet, and
- * two rounds, up and down, give all CTAs the same work.
- */
-inline int causal_section_rounds(int units, int tiles, double bytes, int ctas)
-{
-    const int section = ctas / std::gcd(ctas, tiles);
-
-    if ((int64_t)units * tiles > causal_small && section <= units &&
-        section * bytes <= causal_l2_share)
-        return section;
-    return causal_section(units, tiles, bytes);
 }
 
 /* The work of a query-major launch with tiles of M rows; stay: CTAs that stay for all items, as
@@ -82,12 +73,8 @@ inline q_major_work q_major_plan(const sm90_call &p, int stay = 0)
     w.tiles_m = (w.nq + M - 1) / M;
     w.items = w.tiles_m * w.heads * w.batch;
     w.section = 1;
-    if (CAUSAL) {
-        const int units = w.batch * w.heads;
-        const double bytes = (double)w.nk * p.q.col * 4;
-        w.section = stay ? causal_section_rounds(units, w.tiles_m, bytes, stay)
-                         : causal_section(units, w.tiles_m, bytes);
-    }
+    if (CAUSAL)
+        w.section = causal_section(w.batch * w.heads, w.tiles_m, (double)w.nk * p.q.col * 4, stay);
     return w;
 }
 
