@@ -163,6 +163,29 @@ static void test_failures(void)
     tap_ok(alive == 0, "... and leaks nothing");
 }
 
+/* What cuDNN does not offer is a refusal; a library that does not work is none. */
+static void test_unsupported(void)
+{
+    static const struct {
+        cudnnStatus_t status;
+        bool unsupported;
+    } ends[] = {
+        {CUDNN_STATUS_NOT_SUPPORTED, true},
+        {CUDNN_STATUS_NOT_SUPPORTED_SHAPE, true},
+        {CUDNN_STATUS_BAD_PARAM, true},
+        {CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED, false},
+        {CUDNN_STATUS_INTERNAL_ERROR, false},
+        {CUDNN_STATUS_EXECUTION_FAILED, false},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct fb_cudnn_graph graph;
+        fb_cudnn_graph_init(&graph, &counting);
+        fb_cudnn_graph_fail(&graph, "trying", ends[i].status);
+        tap_ok(graph.failed && graph.unsupported == ends[i].unsupported, "status %d is %s",
+               (int)ends[i].status, ends[i].unsupported ? "a refusal" : "a failure");
+    }
+}
+
 static void test_roles(void)
 {
     struct fb_cudnn_attention forward = attention(FB_CUDNN_FORWARD, 8, 0, 0);
@@ -262,6 +285,7 @@ int main(void)
     tap_ok(!fb_cudnn_library(&why) && strstr(why, "/nowhere"), "... said again when asked again");
     test_operations();
     test_failures();
+    test_unsupported();
     test_roles();
     test_refusals();
     test_open_tail();

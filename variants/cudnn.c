@@ -234,9 +234,10 @@ static size_t accumulator_bytes(const struct fb_problem *p, enum fb_cudnn_pass p
 static size_t engine_bytes(const struct fb_problem *p, enum fb_cudnn_pass pass)
 {
     const char *why;
+    bool unsupported;
     struct fb_cudnn_attention a = plain_numbers(p, pass);
     expected_strides(&a, p);
-    const struct fb_cudnn_plan *plan = fb_cudnn_plan_find(&a, &why);
+    const struct fb_cudnn_plan *plan = fb_cudnn_plan_find(&a, &unsupported, &why);
     return plan ? aligned(fb_cudnn_plan_workspace(plan)) : 0;
 }
 
@@ -265,11 +266,12 @@ struct state {
 static enum fb_status find_plan(struct fb_context *ctx, struct job *job)
 {
     const char *why;
-    job->plan = fb_cudnn_plan_find(&job->what, &why);
+    bool unsupported;
+    job->plan = fb_cudnn_plan_find(&job->what, &unsupported, &why);
     if (job->plan)
         return FB_OK;
     ctx->explain(ctx, "%s", why);
-    return FB_REFUSED;
+    return unsupported ? FB_REFUSED : FB_DEVICE;
 }
 
 static enum fb_status prepare(struct fb_context *ctx, const struct fb_problem *p,

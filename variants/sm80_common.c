@@ -121,7 +121,12 @@ struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *p, enum fb_sm80_dq 
     /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
     if (policy == FB_SM80_DQ_ORDERED && p->nq == 0)
         policy = FB_SM80_DQ_ATOMIC;
-    return (struct fb_sm80_plan){policy, policy == FB_SM80_DQ_PARTIALS ? fb_sm80_copies(p) : 1};
+    struct fb_sm80_plan plan = {.policy = policy, .sums = p->b * p->hk};
+    if (policy == FB_SM80_DQ_PARTIALS) {
+        plan.shares = fb_sm80_shares_of(p);
+        plan.sums = fb_sm80_copies(&plan.shares);
+    }
+    return plan;
 }
 
 static size_t round_up(size_t bytes)
@@ -141,7 +146,10 @@ static struct parts parts_of(const struct fb_problem *p, const struct fb_numeric
     const size_t blocks = (size_t)(p->b * p->h * tiles_of(p->nq, k->bm));
     const size_t number = n->dq == FB_ACC_FP32 ? 4 : 2;
     struct parts parts = {round_up(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
-    parts.sums = round_up((size_t)plan.copies * blocks * (size_t)(k->bm * k->head_dim) * number);
+    if (plan.sums > 0) {
+        const size_t rows = (size_t)(p->h / p->hk * tiles_of(p->nq, k->bm) * k->bm);
+        parts.sums = round_up((size_t)plan.sums * rows * (size_t)k->head_dim * number);
+    }
     if (plan.policy == FB_SM80_DQ_ORDERED) {
         const size_t ctas = (size_t)(p->b * p->hk * tiles_of(p->nk, k->bn));
         parts.turns = round_up((ctas * (size_t)k->warps + 1) * sizeof(unsigned));
@@ -259,7 +267,6 @@ static struct fb_sm80_args args_of(const struct fb_args *a)
         .window_right = side(p->window_right),
         .scale = (float)p->scale,
         .section = fb_sm80_section(p, 0),
-        .copies = 1,
         .stages = 1,
     };
     set_terms(&c, a);
@@ -277,13 +284,13 @@ struct fb_sm80_args fb_sm80_backward_args(const struct fb_args *a, struct fb_sm8
         c.dlse.data = NULL;
     c.dsink = a->problem->sink ? a->dsink.data : NULL;
     c.dq_policy = plan.policy;
-    c.copies = plan.copies > 0 ? plan.copies : 1;
+    c.shares = plan.shares;
     c.descend = ordered && fb_sm80_is_downwards(a->problem);
     c.section = fb_sm80_section(a->problem, ordered);
     c.turn = fb_sm80_turn(a->problem);
     c.lse2 = (float *)(void *)at;
     c.delta = (float *)(void *)(at + parts.rows);
-    c.dq_sum = plan.copies > 0 ? at + 2 * parts.rows : NULL;
+    c.dq_sum = plan.sums > 0 ? at + 2 * parts.rows : NULL;
     c.turns = parts.turns ? (unsigned *)(void *)(at + 2 * parts.rows + parts.sums) : NULL;
     return c;
 }

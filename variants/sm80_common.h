@@ -23,17 +23,20 @@ const struct fb_sm80_split_kernels *fb_sm80_split_kernels_for(const struct fb_pr
 /* Tiles in flight, 1 or 2, of a kernel that needs smem[0] or smem[1] bytes for them. */
 int fb_sm80_stages(const size_t smem[2]);
 
-/* How a backward adds up dQ: in `copies` sums in the workspace, 0 for none. */
+/* How a backward adds up dQ: by which policy, in how many sums of a key head's size in the
+ * workspace (0: none), and under partials by which CTAs. */
 struct fb_sm80_plan {
     enum fb_sm80_dq policy;
-    int copies;
+    int64_t sums;
+    struct fb_sm80_shares shares;
 };
 
 struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *problem, enum fb_sm80_dq policy);
 
-/* The schedule (sm80_schedule.c): CTAs a key head under partials; whether ordered additions go from
- * the last key tile to the first; units launched side by side; the turn of fb_sm80_args. */
-int fb_sm80_copies(const struct fb_problem *problem);
+/* The schedule (sm80_schedule.c): who takes which key tiles under partials; whether ordered
+ * additions go from the last key tile to the first; units launched side by side; the turn of
+ * fb_sm80_args. */
+struct fb_sm80_shares fb_sm80_shares_of(const struct fb_problem *problem);
 int fb_sm80_is_downwards(const struct fb_problem *problem);
 int fb_sm80_section(const struct fb_problem *problem, int ordered);
 int fb_sm80_turn(const struct fb_problem *problem);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm80_partials.c: FlashAttention-2's deterministic mode, with another number of copies. G CTAs
- * share the key tiles of a key head, one each of every G, and each adds into a dQ of its own; the
- * last pass sums the G copies in order. The first to touch a block assigns, so nothing is cleared.
+ * sm80_partials.c: FlashAttention-2's deterministic mode without its second wave. CTAs share the
+ * key tiles of all key heads, and each adds into copies of dQ of its own; the last pass sums a
+ * head's copies in order. The first to touch a block assigns, so nothing is cleared.
  *
- * FlashAttention-2 takes G = ceil(SMs / (b h)), which is just over one wave of CTAs: a second,
- * almost empty wave then costs up to half of the speed. Here G is the number that makes waves times
- * tiles a CTA least, up to the same limit, so the workspace is never larger.
+ * FlashAttention-2 takes G = ceil(SMs / (b h)) CTAs a head, which is just over one wave: a second,
+ * almost empty one then costs up to half of the speed. Here G is the number up to that which makes
+ * waves times tiles a CTA least; and where no G comes near, as for 68 heads on 132 SMs (G = 1 leaves
+ * half of the machine idle, G = 2 is a second wave), there is one CTA an SM, whatever the number of
+ * heads, and a head is cut where the run of a CTA ends (sm80_shares.h). The workspace stays below
+ * what PyTorch's call of FlashAttention-2 holds, G + 1 copies in all.
  *
- * Determinism: dQ, dK and dV on devices with the same number of SMs; the number of copies, and so
+ * Determinism: dQ, dK and dV on devices with the same number of SMs; who adds to which copy, and so
  * the order of dQ's sum, depends on b, h and that number.
  */
 #include "variants/sm80_common.h"
@@ -32,7 +35,7 @@ static const struct fb_variant sm80_partials = {
     .abi_version = FB_ABI_VERSION,
     .struct_size = sizeof(struct fb_variant),
     .name = "sm80-partials",
-    .summary = "a dQ for each of as many CTAs a head as fill one wave, summed in order",
+    .summary = "a dQ for each CTA of a head, as many as fill whole waves, summed in order",
     .backend = "sm80",
     .properties = {.deterministic = FB_DET_ALL,
                    .gemms = 5,

@@ -36,21 +36,46 @@ static int is_uneven(const struct fb_problem *p)
            p->qlens || p->klens;
 }
 
-/* CTAs a key head under partials, one an SM: G take ceil(units G / SMs) waves of ceil(tiles / G)
- * tiles each. The smallest G of the least time, up to what fills the machine once. */
-int fb_sm80_copies(const struct fb_problem *p)
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static struct fb_sm80_shares shares(int64_t units, int64_t tiles, int64_t ctas)
+{
+    return (struct fb_sm80_shares){(int)units, (int)tiles, (int)ctas,
+                                   (int)greatest_divisor(units, ctas)};
+}
+
+/*
+ * CTAs of the partials form, one an SM. G a unit take ceil(units G / SMs) waves of ceil(tiles / G)
+ * tiles: the smallest G of the least time, up to what fills the machine once, G(max). Where that is
+ * more than a tenth above a CTA for each SM with the same number of tiles, these are taken, if
+ * their copies are not more than G(max) + 1 of all heads'.
+ */
+struct fb_sm80_shares fb_sm80_shares_of(const struct fb_problem *p)
 {
     const int64_t tiles = tiles_of(p->nk, fb_sm80_kernels_for(p)->bn);
-    const int64_t units = p->b * p->hk, sms = sm_count();
+    const int64_t units = p->b * p->hk, sms = sm_count(), all = units * tiles;
     int64_t best = 1, least = INT64_MAX;
-    if (units == 0 || tiles == 0)
-        return 1;
-    for (int64_t g = 1; g <= at_most(tiles, tiles_of(sms, p->b * p->h)); g++) {
+    if (all == 0)
+        return shares(units, tiles, 0);
+    const int64_t most = tiles_of(sms, p->b * p->h);
+    for (int64_t g = 1; g <= at_most(tiles, most); g++) {
         const int64_t time = tiles_of(units * g, sms) * tiles_of(tiles, g);
         if (time < least)
             best = g, least = time;
     }
-    return (int)best;
+    const struct fb_sm80_shares even = shares(units, tiles, sms);
+    if (all >= sms && 10 * least > 11 * tiles_of(all, sms) &&
+        fb_sm80_copies(&even) * (p->h / p->hk) <= (most + 1) * p->b * p->h)
+        return even;
+    return shares(units, tiles, units * best);
 }
 
 /*

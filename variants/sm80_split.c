@@ -12,7 +12,7 @@
 #include "variants/sm80_common.h"
 
 /* dQ is written once. */
-static const struct fb_sm80_plan no_sum = {FB_SM80_DQ_ATOMIC, 0};
+static const struct fb_sm80_plan no_sum = {.policy = FB_SM80_DQ_ATOMIC};
 
 static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
                             size_t *saved, size_t *workspace)

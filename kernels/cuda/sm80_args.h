@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sm80_shares.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -55,15 +57,16 @@ struct fb_sm80_args {
     int lse_bf16, delta_bf16;
 
     enum fb_sm80_dq dq_policy;
-    int copies;  /* of the dQ accumulator: CTAs a key head under partials, else 1 */
     int descend; /* key tiles are launched, and ordered additions made, from the last one on */
     int section; /* key heads whose tiles are launched side by side */
     int stages;  /* tiles of q and dout in flight, 1 or 2 */
     int turn;    /* ordered additions take turns of 2^turn query tiles */
 
+    struct fb_sm80_shares shares; /* under partials: who takes which key tiles */
+
     /* The workspace, laid out by the table's layout function. */
     float *lse2, *delta; /* [batch * heads][tiles of queries * bm] */
-    void *dq_sum;        /* [copies][batch * heads][tiles][bm * D], in the order of registers */
+    void *dq_sum;        /* [copies or units][heads of a group][tiles][bm * D], as registers lie */
     unsigned *turns;     /* [key tiles of all units][warps], then the ticket; NULL: not ordered */
 };
 

@@ -22,8 +22,8 @@
  *   ordered    each warp adds its part of 2 to 8 query tiles when a counter says that the key
  *              tiles before have: a fixed order (sm80_key_tile.cuh). The first assigns. CTAs take
  *              their place from a ticket, so that they wait only for CTAs that run. Repeatable.
- *   partials   a fixed number of CTAs shares a key head's tiles, each adding to its own copy of
- *              dQ, in its own order; the first to touch a block assigns, so nothing is cleared.
+ *   partials   each CTA has a run of the key tiles of all heads and adds to copies of dQ of its
+ *              own, in its own order; the first to touch a block assigns, so nothing is cleared.
  *              The last pass sums copies in order. Repeatable.
  *
  * Source of the structure: FlashAttention-2 (Dao 2023) and its public kernels.
@@ -186,7 +186,7 @@ __device__ __forceinline__ void sm80_write_keys(const fb_sm80_args &p, const sm8
 
 /* One key tile. `done` counts the CTA's steps so far: barriers' phases go on from tile to tile. */
 template <class C>
-__device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_tile &w, int copy,
+__device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_tile &w,
                                           char *shared, int done)
 {
     const uint32_t smem = shared_address(shared), stages = smem + C::STAGE_AT;
@@ -221,7 +221,7 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
                     sm80_make_dq<C>(smem, part, dq);
                     if (part == C::Q_PARTS - 1)
                         mbarrier_arrive_warp(smem + C::FREE_AT);
-                    sm80_give_dq<C>(p, w, old, copy, part, dq);
+                    sm80_give_dq<C>(p, w, old, part, dq);
                 }
             } else {
                 mbarrier_arrive_warp(smem + C::FREE_AT);
@@ -244,7 +244,7 @@ __device__ __forceinline__ void sm80_walk(const fb_sm80_args &p, const sm80_key_
                     sm80_load_step<C>(p, w, sm80_step_next(w, now), smem, (u + 1) & mask);
             }
             sm80_share_scores<C>(smem, s, dp);
-            sm80_fetch_dq<C>(p, w, now, copy);
+            sm80_fetch_dq<C>(p, w, now);
         } else {
             sm80_tell_turn<C>(p, w, old, 0);
         }
@@ -279,28 +279,25 @@ __device__ __forceinline__ int64_t sm80_ticket(const fb_sm80_args &p, char *shar
     return *place;
 }
 
-/* The key-major role: CTA `index` of those that share the key tiles of all units. */
+/* The key-major role: CTA `index` of those that share the key tiles of all units. A plain kernel has
+ * a walk of its own for a single tile, which knows more; a general one has no registers for two. */
 template <class C>
 __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char *shared,
                                                     int64_t index)
 {
-    const int tiles_n = (p.nk + C::N - 1) / C::N;
     const bool partials = sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS);
-    const int stride = partials ? p.copies : tiles_n;
-    int unit, place, done = 0;
-    sm80_place(p.batch * p.kv_heads, p.section, index, stride, &unit, &place);
-    for (int lap = 0; lap * stride < tiles_n; lap++) {
-        const int n = sm80_lap_tile(stride, place, lap);
-        if (n >= tiles_n)
-            break;
-        if (lap > 0)
+    if (!C::GENERAL && !partials)
+        return sm80_walk<C>(p, sm80_own_key_tile<C>(p, index), shared, 0);
+    const int start = partials ? fb_sm80_run_start(&p.shares, (int)index) : 0;
+    const int end = partials ? fb_sm80_run_start(&p.shares, (int)index + 1) : 1;
+    int done = 0;
+    for (int place = start; place < end; place++) {
+        if (place > start)
             __syncthreads(); /* dK and dV have left the shared memory of K and V */
-        sm80_key_tile w = sm80_key_tile_find<C>(p, unit, p.descend ? tiles_n - 1 - n : n);
-        sm80_take_place<C>(p, w, unit, place, lap);
-        sm80_walk<C>(p, w, partials ? place : 0, shared, done);
+        const sm80_key_tile w = partials ? sm80_shared_key_tile<C>(p, (int)index, start, place)
+                                         : sm80_own_key_tile<C>(p, index);
+        sm80_walk<C>(p, w, shared, done);
         done += w.steps;
-        if (!partials)
-            break;
     }
 }
 

@@ -225,7 +225,8 @@ __device__ __forceinline__ void sm80_query_major_role(const fb_sm80_args &p, cha
         mbarrier_wait(smem + C::FULL_AT + 8 * (i & mask), i >> mask & 1);
         sm80_dq_step<C>(p, w, smem, stages + (i & mask) * C::STAGE_BYTES, m * C::M + warp_row,
                         (w.first + i) * C::N + half, lse2, delta, dq);
-        mbarrier_arrive_warp(smem + C::FREE_AT);
+        if (i + 1 + mask < w.steps) /* somebody will wait for it */
+            mbarrier_arrive_warp(smem + C::FREE_AT);
     }
     if (C::W_N > 1)
         sm80_dq_join<C>(shared, dq);
@@ -247,7 +248,7 @@ __device__ __forceinline__ void sm80_split_role(const fb_sm80_args &p, char *sha
     sm80_barriers_init<C>(shared_address(shared));
     if (paired ? place % 2 == 0 : keys > queries) {
         const sm80_key_tile w = sm80_key_tile_find<C>(p, unit, index);
-        sm80_walk<C>(p, w, 0, shared, 0);
+        sm80_walk<C>(p, w, shared, 0);
     } else {
         sm80_query_major_role<Q>(p, shared, unit, index % group, tiles_m - 1 - index / group,
                                  (p.nq + C::M - 1) / C::M * C::M);

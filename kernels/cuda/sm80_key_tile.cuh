@@ -11,10 +11,10 @@
  * turn is 2 to 8 query tiles, a power of two: telling stops a warp for a trip to the L2, and half
  * as many trips cost half as much, but CTAs of a unit follow each other further apart.
  *
- * Partials: CTA c of `copies` takes one key tile of each lap, of which odd ones go backwards:
- * c, 2 G - 1 - c, 2 G + c... so that under a causal mask all have the same work. In odd laps query
- * tiles go backwards, too: what a lap ends with, the next one begins with, and finds in the L2. A
- * copy's first key tile that visits a query tile assigns.
+ * Partials: a CTA takes a run of the key tiles of all units (sm80_shares.h), in turn from the low
+ * and the high end of those of a unit. Low ones go through their query tiles backwards and high ones
+ * forwards, so under a causal mask CTAs that began together are at the same query tile all the time,
+ * and find it in the L2. A copy's first key tile that visits a query tile assigns.
  */
 #ifndef FB_KERNELS_CUDA_SM80_KEY_TILE_CUH
 #define FB_KERNELS_CUDA_SM80_KEY_TILE_CUH
@@ -49,8 +49,10 @@ struct sm80_key_tile {
     sm80_sequence s;
     int kv_head, group;
     int n, first, span, steps; /* key tile; first query tile, how many a head, in all heads */
-    int before;                /* key tile that adds to the same sums before it, or none's number */
+    int before;                /* ordered: the key tile before it, or none's number */
+    int fresh, fresh_end;      /* partials: query tiles that no key tile of this copy visited yet */
     int row;                   /* of the words of turns */
+    int sums;                  /* the first sum of dQ, less the first head, in heads */
     bool back;                 /* query tiles from the last to the first */
 };
 
@@ -86,7 +88,9 @@ __device__ __forceinline__ sm80_key_tile sm80_key_tile_find(const fb_sm80_args &
     w.span = n * C::N < w.s.nk ? max(0, sm80_last_query_tile(w.s, n, C::M, C::N) - w.first + 1) : 0;
     w.steps = w.span * w.group;
     w.before = -1;
+    w.fresh = w.fresh_end = 0;
     w.row = 0;
+    w.sums = w.s.batch * p.heads;
     w.back = false;
     return w;
 }
@@ -101,10 +105,9 @@ __device__ __forceinline__ int64_t sm80_query_block(const fb_sm80_args &p, int b
 /* The block of dQ that a step adds to. */
 template <class C>
 __device__ __forceinline__ int64_t sm80_dq_block(const fb_sm80_args &p, const sm80_key_tile &w,
-                                                 const sm80_step &at, int copy)
+                                                 const sm80_step &at)
 {
-    const int64_t blocks = (int64_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
-    return copy * blocks + sm80_query_block<C>(p, w.s.batch, at);
+    return ((int64_t)w.sums + at.head) * ((p.nq + C::M - 1) / C::M) + at.m;
 }
 
 /* ---- Turns --------------------------------------------------------------------------------------
@@ -153,6 +156,8 @@ __device__ __forceinline__ bool sm80_assigns(const fb_sm80_args &p, const sm80_k
 {
     if (sm80_adds_by<C>(p, FB_SM80_DQ_ATOMIC))
         return false;
+    if (sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS))
+        return m >= w.fresh && m < w.fresh_end;
     return p.descend ? w.before > sm80_last_key_tile(w.s, m, C::M, C::N)
                      : w.before < sm80_first_key_tile(w.s, m, C::M, C::N);
 }
@@ -207,19 +212,19 @@ __device__ __forceinline__ void sm80_begin_turn(const fb_sm80_args &p, const sm8
  * do not fit the L2; additions that miss it hold up the warps that make them. */
 template <class C>
 __device__ __forceinline__ void sm80_fetch_dq(const fb_sm80_args &p, const sm80_key_tile &w,
-                                              const sm80_step &at, int copy)
+                                              const sm80_step &at)
 {
     if (C::D > 128 && sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS) && !sm80_assigns<C>(p, w, at.m))
-        sm80_dq_fetch<C::M * C::D, C::THREADS>(p, sm80_dq_block<C>(p, w, at, copy));
+        sm80_dq_fetch<C::M * C::D, C::THREADS>(p, sm80_dq_block<C>(p, w, at));
 }
 
 /* Adds part `part` of the columns of one step's dQ. */
 template <class C>
 __device__ __forceinline__ void sm80_give_dq(const fb_sm80_args &p, const sm80_key_tile &w,
-                                             const sm80_step &at, int copy, int part,
+                                             const sm80_step &at, int part,
                                              const float (&dq)[C::Q_MT][C::Q_NT][4])
 {
-    sm80_dq_add<C::GENERAL, C::Q_PARTS>(p, sm80_dq_block<C>(p, w, at, copy), part, C::M * C::D, dq,
+    sm80_dq_add<C::GENERAL, C::Q_PARTS>(p, sm80_dq_block<C>(p, w, at), part, C::M * C::D, dq,
                                         sm80_assigns<C>(p, w, at.m));
 }
 
@@ -239,31 +244,35 @@ __device__ __forceinline__ unsigned sm80_tell_turn(const fb_sm80_args &p, const 
                           last ? sm80_turn<C>(p, w, end) : sm80_turn<C>(p, w, at) + 1, looked);
 }
 
-/* The key tile of CTA `place` in lap `lap` of the partials form, `copies` CTAs a key head. */
-__device__ __forceinline__ int sm80_lap_tile(int copies, int place, int lap)
-{
-    return lap * copies + (lap % 2 ? copies - 1 - place : place);
-}
-
-/* Has any key tile of that CTA added to a query tile visited by key tiles first to last? */
-__device__ __forceinline__ bool sm80_copy_holds(int copies, int place, int first, int last)
-{
-    const int lap = first / copies, n = sm80_lap_tile(copies, place, lap);
-    return (n >= first ? n : sm80_lap_tile(copies, place, lap + 1)) <= last;
-}
-
-/* The place of CTA `place` of a unit in the order of additions. */
+/* The key tile at a place of a CTA's run, which begins at `start`, both counted through all units. */
 template <class C>
-__device__ __forceinline__ void sm80_take_place(const fb_sm80_args &p, sm80_key_tile &w, int unit,
-                                                int place, int lap)
+__device__ __forceinline__ sm80_key_tile sm80_shared_key_tile(const fb_sm80_args &p, int cta,
+                                                              int start, int place)
 {
-    if (sm80_adds_by<C>(p, FB_SM80_DQ_PARTIALS)) {
-        w.back = lap % 2;
-        w.before = lap > 0 ? sm80_lap_tile(p.copies, place, lap - 1) : -1;
-    } else {
-        w.row = unit * ((p.nk + C::N - 1) / C::N) + place;
-        w.before = p.descend ? w.n + 1 : w.n - 1;
-    }
+    const fb_sm80_shares &s = p.shares;
+    const int unit = place / s.tiles, at = place % s.tiles;
+    sm80_key_tile w = sm80_key_tile_find<C>(p, unit, fb_sm80_tile_at(&s, at));
+    int below, above;
+    fb_sm80_neighbours(&s, at, min(at, place - start), &below, &above);
+    w.fresh = below < 0 ? 0 : sm80_last_query_tile(w.s, below, C::M, C::N) + 1;
+    w.fresh_end = above == s.tiles ? w.first + w.span
+                                   : sm80_first_query_tile(w.s, above, C::M, C::N);
+    w.back = at % 2 == 0;
+    w.sums = (fb_sm80_copy_of(&s, cta, unit) - w.kv_head) * w.group;
+    return w;
+}
+
+/* The key tile of CTA `place` of a unit, which is its place in the order of additions. */
+template <class C>
+__device__ __forceinline__ sm80_key_tile sm80_own_key_tile(const fb_sm80_args &p, int64_t index)
+{
+    const int tiles_n = (p.nk + C::N - 1) / C::N;
+    int unit, place;
+    sm80_place(p.batch * p.kv_heads, p.section, index, tiles_n, &unit, &place);
+    sm80_key_tile w = sm80_key_tile_find<C>(p, unit, p.descend ? tiles_n - 1 - place : place);
+    w.row = unit * tiles_n + place;
+    w.before = p.descend ? w.n + 1 : w.n - 1;
+    return w;
 }
 
 } // namespace fb

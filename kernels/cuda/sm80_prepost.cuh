@@ -7,9 +7,9 @@
  * where additions have no order, zeroed turns where they have. Rows behind the last get LSE = +inf
  * and delta = 0, hence p = 0 and ds = 0, and so does a row that sees no key (its LSE is -inf).
  *
- * Post-pass, the same CTAs: the sum of the dQ copies in their order, scaled, converted, turned
- * through shared memory into rows. A copy is read only where it was written: where one of its key
- * tiles visits the query tile.
+ * Post-pass, the same CTAs: the sum of a unit's copies of dQ in their order, scaled, converted,
+ * turned through shared memory into rows. A copy is read only where it was written: where one of
+ * its key tiles visits the query tile.
  *
  * Sink pass, one CTA a head: dsink = -sum p(sink) delta, in a fixed order.
  *
@@ -161,7 +161,27 @@ __device__ __forceinline__ void sm80_post_read(const fb_sm80_args &p, int64_t bl
     }
 }
 
-/* The sum of one part over all copies that hold it. */
+/* The same of all copies of its unit that hold the block. */
+template <class C>
+__device__ __forceinline__ void sm80_post_copies(const fb_sm80_args &p, const sm80_query_tile &t,
+                                                 int first, int last, int part,
+                                                 float (&acc)[C::Q_MT][C::Q_NT][4])
+{
+    const fb_sm80_shares &s = p.shares;
+    const int group = p.heads / p.kv_heads, unit = t.s.batch * p.kv_heads + t.head / group;
+    const int tiles_m = (p.nq + C::M - 1) / C::M;
+    int cta = fb_sm80_run_of(&s, unit * s.tiles), start = fb_sm80_run_start(&s, cta);
+    for (; start < (unit + 1) * s.tiles; cta++) {
+        const int end = fb_sm80_run_start(&s, cta + 1);
+        const fb_sm80_part its = fb_sm80_part_of(&s, unit, start, end);
+        const int64_t head = (int64_t)fb_sm80_copy_of(&s, cta, unit) * group + t.head % group;
+        if (fb_sm80_part_visits(&s, &its, first, last))
+            sm80_post_read<C>(p, head * tiles_m + t.m, part, acc);
+        start = end;
+    }
+}
+
+/* One part of a block's sum. */
 template <class C>
 __device__ __forceinline__ void sm80_post_sum(const fb_sm80_args &p, const sm80_query_tile &t,
                                               int part, float (&acc)[C::Q_MT][C::Q_NT][4])
@@ -171,10 +191,8 @@ __device__ __forceinline__ void sm80_post_sum(const fb_sm80_args &p, const sm80_
     acc_clear(acc);
     if (p.dq_policy == FB_SM80_DQ_ATOMIC || (p.dq_policy == FB_SM80_DQ_ORDERED && first <= last))
         sm80_post_read<C>(p, t.block, part, acc);
-    if (p.dq_policy == FB_SM80_DQ_PARTIALS)
-        for (int copy = 0; copy < p.copies; copy++)
-            if (sm80_copy_holds(p.copies, copy, first, last))
-                sm80_post_read<C>(p, copy * (int64_t)gridDim.x + t.block, part, acc);
+    if (p.dq_policy == FB_SM80_DQ_PARTIALS && first <= last)
+        sm80_post_copies<C>(p, t, first, last, part, acc);
 }
 
 template <class C>

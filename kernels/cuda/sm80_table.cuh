@@ -21,9 +21,7 @@ constexpr bool sm80_has_tiles(int d)
 constexpr sm80_form sm80_own_form(int d, bool rare, sm80_form form)
 {
     const bool small = d <= 64, large = d > 128;
-    const bool own = form == SM80_ATOMIC     ? small
-                     : form == SM80_PARTIALS ? small || large
-                                             : form == SM80_ORDERED && large;
+    const bool own = form == SM80_ORDERED ? large : small || large;
     return own && !rare ? form : SM80_ANY;
 }
 

@@ -134,9 +134,11 @@ static void make_plan(struct fb_cudnn_plan *plan, const struct fb_cudnn_library 
         fb_cudnn_graph_free(&plan->graph);
 }
 
-struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, const char **why)
+struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, bool *unsupported,
+                                         const char **why)
 {
     const struct fb_cudnn_library *library = fb_cudnn_library(why);
+    *unsupported = false;
     if (!library)
         return NULL;
     struct fb_cudnn_plan *plan = plans;
@@ -153,6 +155,7 @@ struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, 
         plans = plan;
         make_plan(plan, library);
     }
+    *unsupported = plan->graph.failed && plan->graph.unsupported;
     *why = plan->graph.failed ? plan->graph.why : NULL;
     return plan->graph.failed ? NULL : plan;
 }

@@ -7,15 +7,17 @@
 #ifndef FB_KERNELS_CUDNN_PLAN_H
 #define FB_KERNELS_CUDNN_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernels/cudnn/attention.h"
 
 struct fb_cudnn_plan;
 
-/* NULL, and one line in *why that stays valid, where no engine takes the problem. That, too, is
- * remembered. */
-struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, const char **why);
+/* NULL, and one line in *why that stays valid: where no engine takes the problem (*unsupported), or
+ * where cuDNN does not work here. That, too, is remembered. */
+struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, bool *unsupported,
+                                         const char **why);
 
 /* Scratch that the engine wants, beside delta and dq_accum. */
 size_t fb_cudnn_plan_workspace(const struct fb_cudnn_plan *plan);

@@ -10,6 +10,8 @@
  * of 20 times the sample, 25 ms at most; the median of 5 is printed, with the spread. Environment:
  * ONLY chooses ways by number, TURN is fb_sm80_args::turn, NOERR leaves out the check ahead.
  */
+#include <algorithm>
+#include <numeric>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,10 +92,13 @@ static int sm_count()
 }
 
 /* Copies under partials: as many CTAs as fit into one wave. */
-static int copies_for(const shape &s)
+/* As many CTAs a unit as fit one wave, or one an SM where that leaves a tenth of them idle. */
+static fb_sm80_shares shares_for(const shape &s)
 {
-    const int units = s.b * s.hk, tiles = (s.nk + C::N - 1) / C::N, fit = sm_count() / units;
-    return fit < 1 ? 1 : fit < tiles ? fit : tiles;
+    const int units = s.b * s.hk, tiles = (s.nk + C::N - 1) / C::N, sms = sm_count();
+    const int even = units * std::max(1, std::min(tiles, sms / units));
+    const int ctas = 10 * even < 9 * sms && units * tiles >= sms ? sms : even;
+    return {units, tiles, ctas, std::gcd(units, ctas)};
 }
 
 static void workspace_make(data *x)
@@ -102,7 +107,9 @@ static void workspace_make(data *x)
     const size_t blocks = (size_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
     const size_t tiles = (size_t)p.batch * p.kv_heads * ((p.nk + C::N - 1) / C::N);
     const size_t rows = blocks * C::M * 4, turns = (tiles * C::WARPS + 64) * 4;
-    const size_t sums = blocks * C::M * C::D * 4 * (size_t)copies_for(x->s);
+    const fb_sm80_shares shares = shares_for(x->s);
+    const size_t sums =
+        blocks / shares.units * C::M * C::D * 4 * (size_t)fb_sm80_copies(&shares);
     x->workspace_bytes = 2 * rows + sums + turns;
     CHECK_CUDA(cudaMalloc(&x->workspace, x->workspace_bytes));
     p.lse2 = (float *)x->workspace, p.delta = (float *)(x->workspace + rows);
@@ -130,7 +137,7 @@ static void data_make(data *x, const shape &s)
     fill_lse<<<1024, 256>>>(p.lse.data, n, s.nq, s.nk, s.causal);
     p.batch = s.b, p.heads = s.h, p.kv_heads = s.hk, p.nq = s.nq, p.nk = s.nk;
     p.columns = p.columns_v = s.d, p.aligned = 1, p.causal = s.causal;
-    p.window_left = p.window_right = -1, p.scale = 1 / sqrtf(s.d), p.copies = 1;
+    p.window_left = p.window_right = -1, p.scale = 1 / sqrtf(s.d);
     p.section = s.causal ? s.b * s.hk : 1, p.stages = s.stages;
     p.turn = getenv("TURN") ? atoi(getenv("TURN")) : 1;
     workspace_make(x);
@@ -176,7 +183,7 @@ static void enqueue(data *x, int policy)
     if (policy == FB_SM80_DQ_ORDERED && !x->p.descend)
         x->p.section = units < side ? units : side;
     x->p.dq_policy = (fb_sm80_dq)policy;
-    x->p.copies = policy == FB_SM80_DQ_PARTIALS ? copies_for(x->s) : 1;
+    x->p.shares = shares_for(x->s);
     x->p.turns = policy == FB_SM80_DQ_ORDERED ? x->turns : nullptr;
     CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&x->p, 0));
     CHECK_CUDA((cudaError_t)(policy == FB_SM80_DQ_ATOMIC    ? run_main<SM80_ATOMIC>(&x->p)
