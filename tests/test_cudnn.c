@@ -170,12 +170,9 @@ static void test_unsupported(void)
         cudnnStatus_t status;
         bool unsupported;
     } ends[] = {
-        {CUDNN_STATUS_NOT_SUPPORTED, true},
-        {CUDNN_STATUS_NOT_SUPPORTED_SHAPE, true},
-        {CUDNN_STATUS_BAD_PARAM, true},
-        {CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED, false},
-        {CUDNN_STATUS_INTERNAL_ERROR, false},
-        {CUDNN_STATUS_EXECUTION_FAILED, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, true},   {CUDNN_STATUS_NOT_SUPPORTED_SHAPE, true},
+        {CUDNN_STATUS_BAD_PARAM, true},       {CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED, false},
+        {CUDNN_STATUS_INTERNAL_ERROR, false}, {CUDNN_STATUS_EXECUTION_FAILED, false},
     };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct fb_cudnn_graph graph;

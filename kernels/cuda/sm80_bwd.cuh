@@ -279,8 +279,8 @@ __device__ __forceinline__ int64_t sm80_ticket(const fb_sm80_args &p, char *shar
     return *place;
 }
 
-/* The key-major role: CTA `index` of those that share the key tiles of all units. A plain kernel has
- * a walk of its own for a single tile, which knows more; a general one has no registers for two. */
+/* The key-major role: CTA `index` of those that share the key tiles of all units. A plain kernel
+ * has a walk of its own for a single tile, which knows more; a general one would spill. */
 template <class C>
 __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char *shared,
                                                     int64_t index)

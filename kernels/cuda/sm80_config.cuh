@@ -104,7 +104,7 @@ constexpr bool sm80_small_compiled = true;
 #endif
 
 /* What a kernel does about dQ: nothing, adds in the way that it is told to, or in one way alone,
- * which leaves it registers that others' turns and laps would take. */
+ * which leaves it registers that others' turns and shares would take. */
 enum sm80_form { SM80_NO_DQ, SM80_ANY, SM80_ATOMIC, SM80_ORDERED, SM80_PARTIALS };
 
 /* TYPE: the 16-bit type; DIM: columns, padded; GENERAL: the kernel that knows everything; SMALL:

@@ -12,8 +12,8 @@
  * as many trips cost half as much, but CTAs of a unit follow each other further apart.
  *
  * Partials: a CTA takes a run of the key tiles of all units (sm80_shares.h), in turn from the low
- * and the high end of those of a unit. Low ones go through their query tiles backwards and high ones
- * forwards, so under a causal mask CTAs that began together are at the same query tile all the time,
+ * and the high end of those of a unit. Low ones go through their query tiles backwards and high
+ * ones forwards, so that under a causal mask CTAs that began together stay at the same query tile
  * and find it in the L2. A copy's first key tile that visits a query tile assigns.
  */
 #ifndef FB_KERNELS_CUDA_SM80_KEY_TILE_CUH
@@ -244,7 +244,7 @@ __device__ __forceinline__ unsigned sm80_tell_turn(const fb_sm80_args &p, const 
                           last ? sm80_turn<C>(p, w, end) : sm80_turn<C>(p, w, at) + 1, looked);
 }
 
-/* The key tile at a place of a CTA's run, which begins at `start`, both counted through all units. */
+/* The key tile at a place of a CTA's run, which begins at `start`; places go through all units. */
 template <class C>
 __device__ __forceinline__ sm80_key_tile sm80_shared_key_tile(const fb_sm80_args &p, int cta,
                                                               int start, int place)
@@ -255,8 +255,8 @@ __device__ __forceinline__ sm80_key_tile sm80_shared_key_tile(const fb_sm80_args
     int below, above;
     fb_sm80_neighbours(&s, at, min(at, place - start), &below, &above);
     w.fresh = below < 0 ? 0 : sm80_last_query_tile(w.s, below, C::M, C::N) + 1;
-    w.fresh_end = above == s.tiles ? w.first + w.span
-                                   : sm80_first_query_tile(w.s, above, C::M, C::N);
+    w.fresh_end =
+        above == s.tiles ? w.first + w.span : sm80_first_query_tile(w.s, above, C::M, C::N);
     w.back = at % 2 == 0;
     w.sums = (fb_sm80_copy_of(&s, cta, unit) - w.kv_head) * w.group;
     return w;

@@ -52,8 +52,8 @@ inline int sm80_run_main(const fb_sm80_args *p, void *stream)
 {
     const int64_t tiles_n = (p->nk + C::N - 1) / C::N, units = (int64_t)p->batch * p->kv_heads;
     const bool partials = p->dq_policy == FB_SM80_DQ_PARTIALS;
-    return sm80_start(sm80_key_major<C>, partials ? p->shares.ctas : units * tiles_n,
-                      C::THREADS, C::smem_bytes(p->stages), stream, *p);
+    return sm80_start(sm80_key_major<C>, partials ? p->shares.ctas : units * tiles_n, C::THREADS,
+                      C::smem_bytes(p->stages), stream, *p);
 }
 
 template <class C, class Q>

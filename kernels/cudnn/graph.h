@@ -45,7 +45,7 @@ struct fb_cudnn_graph {
     int scalar_count;
     int64_t next_uid; /* of virtual tensors and scalars */
     bool failed;
-    bool unsupported; /* failed because no engine takes the graph, not because something is broken */
+    bool unsupported; /* failed because no engine takes the graph, not because it is broken */
     char why[320];
 };
 

@@ -105,11 +105,10 @@ static void workspace_make(data *x)
 {
     fb_sm80_args &p = x->p;
     const size_t blocks = (size_t)p.batch * p.heads * ((p.nq + C::M - 1) / C::M);
-    const size_t tiles = (size_t)p.batch * p.kv_heads * ((p.nk + C::N - 1) / C::N);
+    const size_t tiles = (size_t)p.shares.units * p.shares.tiles;
     const size_t rows = blocks * C::M * 4, turns = (tiles * C::WARPS + 64) * 4;
-    const fb_sm80_shares shares = shares_for(x->s);
     const size_t sums =
-        blocks / shares.units * C::M * C::D * 4 * (size_t)fb_sm80_copies(&shares);
+        blocks / p.shares.units * C::M * C::D * 4 * (size_t)fb_sm80_copies(&p.shares);
     x->workspace_bytes = 2 * rows + sums + turns;
     CHECK_CUDA(cudaMalloc(&x->workspace, x->workspace_bytes));
     p.lse2 = (float *)x->workspace, p.delta = (float *)(x->workspace + rows);
@@ -138,7 +137,7 @@ static void data_make(data *x, const shape &s)
     p.batch = s.b, p.heads = s.h, p.kv_heads = s.hk, p.nq = s.nq, p.nk = s.nk;
     p.columns = p.columns_v = s.d, p.aligned = 1, p.causal = s.causal;
     p.window_left = p.window_right = -1, p.scale = 1 / sqrtf(s.d);
-    p.section = s.causal ? s.b * s.hk : 1, p.stages = s.stages;
+    p.section = s.causal ? s.b * s.hk : 1, p.stages = s.stages, p.shares = shares_for(s);
     p.turn = getenv("TURN") ? atoi(getenv("TURN")) : 1;
     workspace_make(x);
 }
@@ -183,7 +182,6 @@ static void enqueue(data *x, int policy)
     if (policy == FB_SM80_DQ_ORDERED && !x->p.descend)
         x->p.section = units < side ? units : side;
     x->p.dq_policy = (fb_sm80_dq)policy;
-    x->p.shares = shares_for(x->s);
     x->p.turns = policy == FB_SM80_DQ_ORDERED ? x->turns : nullptr;
     CHECK_CUDA((cudaError_t)sm80_run_pre<C>(&x->p, 0));
     CHECK_CUDA((cudaError_t)(policy == FB_SM80_DQ_ATOMIC    ? run_main<SM80_ATOMIC>(&x->p)
