@@ -304,13 +304,14 @@ static bool await_leave(const struct fb_process *process)
     return !fb_process_alive(process);
 }
 
-void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size)
+bool fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size)
 {
     int wait_status = 0;
+    bool stays = false;
     if (process->orders)
         fclose(process->orders);
     if (process->pid > 0) {
-        bool stays = !kill_it && !await_leave(process);
+        stays = !kill_it && !await_leave(process);
         kill(process->pid, SIGKILL);
         kill(-process->pid, SIGKILL); /* and what a variant may have started */
         while (waitpid(process->pid, &wait_status, 0) < 0 && errno == EINTR)
@@ -328,4 +329,5 @@ void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, siz
     free(process->buffer);
     memset(process, 0, sizeof *process);
     process->records = -1;
+    return !stays && wait_status == 0;
 }

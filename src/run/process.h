@@ -37,8 +37,8 @@ bool fb_process_alive(const struct fb_process *process);
 /* Ends it (at once with kill_it, else it is given 2 s to leave) and what it started, be it in a
  * process group or session of its own, waits, and frees all. One worker at a time. `ending` (may be
  * NULL) gets how it ended: "killed by signal 11 (Segmentation fault)", "exited with status 3", "not
- * ended after 2 s". */
-#define FB_PROCESS_LEFT "exited with status 0"
-void fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size);
+ * ended after 2 s". True where it left by itself with status 0, and where none was running, which
+ * leaves `ending` as it was. */
+bool fb_process_stop(struct fb_process *process, bool kill_it, char *ending, size_t ending_size);
 
 #endif

@@ -287,10 +287,10 @@ static enum fb_status run_all(struct supervisor *s)
 /* After its last word a worker only leaves, and what a plug-in has it do on the way may fail. */
 static void end_worker(struct supervisor *s, bool kill_it)
 {
-    char how[128] = FB_PROCESS_LEFT;
-    const bool idle = s->process.pid && !kill_it && !s->stop;
-    fb_process_stop(&s->process, kill_it, how, sizeof how);
-    if (idle && s->order->plugin_count && s->order->ended && strcmp(how, FB_PROCESS_LEFT))
+    char how[128];
+    const bool has_left = fb_process_stop(&s->process, kill_it, how, sizeof how);
+    const bool idle = !kill_it && !s->stop;
+    if (idle && !has_left && s->order->plugin_count && s->order->ended)
         snprintf(s->order->ended, FB_UNREAD_ROOM,
                  "an exit handler or destructor of a plug-in, after the last case: %s", how);
 }
