@@ -39,6 +39,10 @@ static void test_unknown(void)
                "%s", fb_status_message());
         fb_status_clear();
     }
+    const struct fb_variant *none = fb_registry_at(0);
+    tap_ok(fb_registry_get("cpu-magic", &none) == FB_USAGE && !none,
+           "... and there is none to get");
+    fb_status_clear();
     tap_ok(fb_registry_require("") == FB_USAGE && fb_registry_require("-") == FB_USAGE,
            "no name at all");
     fb_status_clear();
@@ -65,6 +69,24 @@ static void test_twin(void)
     tap_ok(fb_registry_add(table) == FB_OK && fb_registry_check() == FB_USAGE &&
                strstr(fb_status_message(), first->name),
            "a second one of that name is found: %s", fb_status_message());
+    fb_status_clear();
+}
+
+/* A plug-in that is left out may hold any name: the last test, since the registry does not forget.
+ */
+static void test_lack(void)
+{
+    const struct fb_variant *variant = NULL;
+    tap_ok(!fb_registry_lacks(), "nothing is lacking");
+    fb_registry_lack();
+    tap_ok(fb_registry_lacks(), "a plug-in is lacking");
+    tap_ok(fb_registry_require("cpu-magic") == FB_DEVICE &&
+               strstr(fb_status_message(), "may be in the plug-in"),
+           "... and a name that is not known may be in it: %s", fb_status_message());
+    fb_status_clear();
+    tap_ok(fb_registry_get("cpu-split", &variant) == FB_OK && variant &&
+               !strcmp(variant->name, "cpu-split"),
+           "... while others are found");
 }
 
 int main(void)
@@ -73,5 +95,6 @@ int main(void)
     test_unknown();
     test_variants();
     test_twin();
+    test_lack();
     return tap_done();
 }

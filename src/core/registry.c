@@ -70,12 +70,10 @@ static bool is_built(const char *backend)
     return false;
 }
 
-enum fb_status fb_registry_require(const char *name)
+static enum fb_status fail_unknown(const char *name)
 {
     const char *body = !strncmp(name, "trap-cuda", 9) ? "simt" : name;
     char backend[16];
-    if (fb_registry_find(name))
-        return FB_OK;
     if (lacking)
         return fb_fail(FB_DEVICE, "variant '%s' is not known: it may be in the plug-in left out",
                        name);
@@ -86,6 +84,18 @@ enum fb_status fb_registry_require(const char *name)
                        "why); 'flashback list' shows what it has",
                        name, backend);
     return fb_fail(FB_USAGE, "unknown variant '%s'; 'flashback list' shows them", name);
+}
+
+enum fb_status fb_registry_get(const char *name, const struct fb_variant **variant)
+{
+    *variant = fb_registry_find(name);
+    return *variant ? FB_OK : fail_unknown(name);
+}
+
+enum fb_status fb_registry_require(const char *name)
+{
+    const struct fb_variant *variant;
+    return fb_registry_get(name, &variant);
 }
 
 enum fb_status fb_registry_check(void)
@@ -118,6 +128,11 @@ enum fb_status fb_registry_add(const struct fb_variant *const *table)
 void fb_registry_lack(void)
 {
     lacking = true;
+}
+
+bool fb_registry_lacks(void)
+{
+    return lacking;
 }
 
 int fb_variant_is_plugin(const struct fb_variant *variant)

@@ -19,8 +19,10 @@ const struct fb_variant *fb_registry_at(int index);
 /* NULL if no variant has that name. */
 const struct fb_variant *fb_registry_find(const char *name);
 
-/* FB_USAGE, in words that help, if no variant has that name; FB_DEVICE where it may have been lost
- * with a plug-in: then nothing is wrong with the command. */
+/* The variant of that name. FB_USAGE, in words that help, if there is none; FB_DEVICE where it may
+ * have been lost with a plug-in: then nothing is wrong with the command. */
+enum fb_status fb_registry_get(const char *name, const struct fb_variant **variant);
+/* The same for who asks only whether there is one. */
 enum fb_status fb_registry_require(const char *name);
 
 /* A name goes into keys, files and tables: a-z, 0-9 and '-', at most 63 of them. */
@@ -38,6 +40,8 @@ enum fb_status fb_registry_add(const struct fb_variant *const *table);
 
 /* A plug-in could not be asked for its variants: a name that is unknown may be one of them. */
 void fb_registry_lack(void);
+/* Was there such a plug-in? */
+bool fb_registry_lacks(void);
 
 /* Does it come from an added table? */
 int fb_variant_is_plugin(const struct fb_variant *variant);

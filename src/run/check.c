@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/numerics.h"
 #include "core/problem.h"
+#include "core/registry.h"
 #include "core/status.h"
 #include "run/check_report.h"
 #include "run/check_set.h"
@@ -159,9 +160,9 @@ enum fb_status fb_check_cases(const struct fb_check_options *options, int *exit_
     /* What was judged until the harness failed is worth having; the first error is reported. */
     FB_TRY_OUT(fb_check_report_save(check.report, &check.tally, complete));
     FB_TRY_OUT(ended);
-    *exit_status = signal                                             ? 128 + signal
-                   : check.reference_failures || check.plugins.broken ? 1
-                                                                      : fb_tally_exit(&check.tally);
+    *exit_status = signal                                            ? 128 + signal
+                   : check.reference_failures || fb_registry_lacks() ? 1
+                                                                     : fb_tally_exit(&check.tally);
 out:
     fb_check_report_close(check.report);
     fb_tally_free(&check.tally);

@@ -51,8 +51,7 @@ static enum fb_status make_bench(struct work *work, size_t index)
     bench->index = index;
     bench->begun = fb_clock_now();
     fb_record_init(&bench->record);
-    FB_TRY(fb_registry_require(group->variant[index]));
-    bench->variant = fb_registry_find(group->variant[index]);
+    FB_TRY(fb_registry_get(group->variant[index], &bench->variant));
     FB_TRY(fb_numerics_parse(&bench->numerics, group->numerics[index]));
     FB_TRY(fb_case_make(&one, group->variant[index], group->problem, group->numerics[index],
                         group->recipe, group->threads));

@@ -27,11 +27,11 @@ enum fb_status fb_plugin_tell(FILE *to);
 struct fb_plugins {
     const char **paths; /* of those that could be loaded; borrowed texts */
     size_t count;
-    size_t broken; /* of those that crashed or hung when they were loaded */
 };
 
 /* Asks a worker of its own about each file and adds stand-ins to the registry. One that crashes or
- * hangs gives a warning and is left out; one that is refused ends it, with the reason. */
+ * hangs gives a warning, is left out, and the registry lacks it; one that is refused ends it, with
+ * the reason. */
 enum fb_status fb_plugins_ask(struct fb_plugins *plugins, const char *const *paths, size_t count);
 
 /* Why the variants of plug-ins refuse cases: reasons[i] for cases[todo[i]], malloc'd; "" where it

@@ -129,7 +129,6 @@ static enum fb_status ask_one(struct fb_plugins *plugins, const char *path)
         plugins->paths[plugins->count++] = path;
         return FB_OK;
     }
-    plugins->broken++;
     fb_registry_lack();
     if (answer.hangs)
         fb_log_warn("plug-in '%s' is left out: it does not return from being loaded", path);

@@ -227,7 +227,7 @@ static enum fb_status supervise(struct run *run, int *exit_status)
         return status;
     }
     FB_TRY(publish(run));
-    *exit_status = signal ? 128 + signal : run->plugins.broken ? 1 : fb_tally_exit(&run->tally);
+    *exit_status = signal ? 128 + signal : fb_registry_lacks() ? 1 : fb_tally_exit(&run->tally);
     return FB_OK;
 }
 
