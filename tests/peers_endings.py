@@ -87,10 +87,12 @@ def test_endings():
     def all_are(status, reason=""):
         return lambda benches: [bench.finish(status, reason) for bench in benches]
 
-    def stopped(benches):
-        yield benches[0].finish("refused", "no window")
-        os.kill(os.getpid(), signal.SIGTERM)
-        yield benches[0].finish("refused", "not reached")
+    def stopped_by(number):
+        def stopped(benches):
+            yield benches[0].finish("refused", "no window")
+            os.kill(os.getpid(), number)
+            yield benches[0].finish("refused", "not reached")
+        return stopped
 
     def lost(benches):
         raise RuntimeError("CUDA error: the device is lost\nand a page of advice")
@@ -102,10 +104,15 @@ def test_endings():
     status, err = fake_run(lost)
     ok(status == 1 and err == "torch_peers: PyTorch: CUDA error: the device is lost\n",
        "a device that is lost: one line")
-    status, err = fake_run(stopped)
+    status, err = fake_run(stopped_by(signal.SIGTERM))
     ok(status == 143 and err.count("\n") == 1 and "--resume" in err, "SIGTERM: 143, one line")
     out = flashback("export", scratch("fake.h5"))
     ok("no window" in out.stdout and "not reached" not in out.stdout, "... what was done is kept")
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    ok(fake_run(stopped_by(signal.SIGHUP))[0] == 129, "SIGHUP: 129")
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    ok(fake_run(stopped_by(signal.SIGHUP))[0] == 3, "... and under nohup it goes on to the end")
+    signal.signal(signal.SIGHUP, before)
     status, err = fake_run(all_are("done"), "--flashback", "/bin/false")
     ok(status == 2 and err.count("\n") == 1, "a program that is not Flashback")
 

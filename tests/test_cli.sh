@@ -244,10 +244,11 @@ max_seconds = 20
 interval = 0
 max_samples = 100000
 INI
-# interrupt SIGNAL DELAY: the exit status of a run that gets the signal, and how long it took to end.
+# interrupt SIGNAL DELAY [COMMAND]: the exit status of a run, started by the command, that gets the
+# signal, and how long it took to end.
 interrupt() {
     rm -f "$scratch/long.h5" "$scratch/long.jsonl"
-    "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -o "$scratch/long.h5" 2>"$scratch/err" &
+    $3 "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -o "$scratch/long.h5" 2>"$scratch/err" &
     local pid=$!
     sleep "$2"
     local begin=$(date +%s%N)
@@ -265,6 +266,22 @@ ok $((took < 1000 ? 0 : 1)) "... within a second (took $took ms)"
 ok $? "... and the file is complete"
 interrupt TERM 1.5
 ok $((status == 143 ? 0 : 1)) "SIGTERM: exit status 143 (got $status)"
+if env --default-signal=HUP true 2>/dev/null; then
+    interrupt HUP 1.5 "env --default-signal=HUP"
+    ok $((status == 129 ? 0 : 1)) "a terminal that goes (SIGHUP): exit status 129 (got $status)"
+    "$flashback" table "$scratch/long.h5" >/dev/null 2>&1
+    ok $? "... and the file is complete"
+else
+    skip "env has no --default-signal"
+fi
+(trap '' HUP && "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -s "n=16 24 32 40" \
+    -o "$scratch/nohup.h5" 2>"$scratch/err") &
+pid=$!
+sleep 1
+kill -HUP -$pid
+wait $pid
+status=$?
+ok $((status == 0 ? 0 : 1)) "under nohup it goes on to the end (got $status)"
 rm -f "$scratch"/long.*5 "$scratch"/long.jsonl
 "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -s "n=16 24 32 40 48 56 64" \
     -o "$scratch/long.h5" 2>/dev/null &

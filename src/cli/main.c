@@ -51,7 +51,8 @@ static void print_help(void)
          "  --help                 this text; 'flashback COMMAND --help' tells more\n"
          "  --version              version and licence\n\n"
          "Exit status: 0 fine, 1 a failed verdict or a crash of a variant, 2 usage, 3 nothing\n"
-         "that was asked for could run, 4 input or output, 130 or 143 after a saved interrupt.");
+         "that was asked for could run, 4 input or output, 128 and the signal's number after an\n"
+         "interrupt, which saves.");
 }
 
 static void print_version(void)

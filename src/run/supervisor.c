@@ -21,7 +21,7 @@ struct supervisor {
     size_t *group; /* places in todo of the cases the worker has, in the order it counts them */
     size_t group_count;
     size_t *positions; /* the same as positions in cases */
-    int signals;       /* signalfd of SIGINT, SIGTERM, SIGCHLD */
+    int signals;       /* signalfd of SIGINT, SIGTERM, SIGHUP, SIGCHLD */
     int stop;          /* the signal that ends the run */
     bool left;         /* the worker ends itself: the rest of the group needs another */
     bool garbled;      /* something came over the worker's channel that is not the worker's */
@@ -34,12 +34,21 @@ enum ending { GROUP_DONE, WORKER_DIED, DEADLINE, GARBLED, STOPPED };
 /* ---- Signals -----------------------------------------------------------------------------------
  */
 
+static bool is_ignored(int signal)
+{
+    struct sigaction now;
+    return !sigaction(signal, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+/* A run under nohup outlives its terminal: signalfd would tell of a SIGHUP that is ignored, too. */
 static enum fb_status watch_signals(struct supervisor *s, sigset_t *before)
 {
     sigset_t watched;
     sigemptyset(&watched);
     sigaddset(&watched, SIGINT);
     sigaddset(&watched, SIGTERM);
+    if (!is_ignored(SIGHUP))
+        sigaddset(&watched, SIGHUP);
     sigaddset(&watched, SIGCHLD);
     sigprocmask(SIG_BLOCK, &watched, before);
     s->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);

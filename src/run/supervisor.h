@@ -31,9 +31,9 @@ struct fb_supervision {
 };
 
 /* Returns FB_OK when every case has its record, or when a signal stopped it: *signal is then SIGINT
- * or SIGTERM, else 0. On a signal the worker is killed at once, in the midst of a call, and both
- * signals stay blocked, so that the caller's last save is not cut short by an impatient second one.
- */
+ * or SIGTERM, or SIGHUP where that is not ignored, else 0. On a signal the worker is killed at
+ * once, in the midst of a call, and all of them stay blocked, so that the caller's last save is not
+ * cut short by an impatient second one. */
 enum fb_status fb_supervise(const struct fb_supervision *supervision, int *signal);
 
 #endif
