@@ -270,6 +270,7 @@ static enum fb_status run_check(struct fb_bench *bench, struct fb_findings *find
     store_peak(bench, &idle);
     if (bench->torn) {
         findings->declared = findings->standard = FB_VERDICT_FAIL;
+        findings->bands_hold = false; /* nothing is compared any more */
         return store_verdicts(bench, findings);
     }
     FB_TRY(judge(bench, findings));
