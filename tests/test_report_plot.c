@@ -123,6 +123,22 @@ static void test_script(void)
     fb_results_free(&results);
 }
 
+/* How many colours the boxes of a picture have. */
+static int count_fills(const char *svg)
+{
+    int seen[64][3], count = 0;
+    for (const char *at = svg; (at = strstr(at, "fill = 'rgb(")) && count < 64; at++) {
+        int c[3] = {0}, i = 0;
+        sscanf(at, "fill = 'rgb( %d , %d , %d", &c[0], &c[1], &c[2]);
+        while (i < count && memcmp(seen[i], c, sizeof c) != 0)
+            i++;
+        if (i == count)
+            memcpy(seen[count++], c, sizeof c);
+    }
+    return count;
+}
+
+/* A name that no idea is known of, third in the key: the third colour is cpu-atomic's. */
 static void test_names(void)
 {
     static const char odd[] = "my_own^@{v2}s";
@@ -136,8 +152,25 @@ static void test_names(void)
     char *speed = content_of("speed.svg"), *determinism = content_of("determinism.svg");
     tap_ok(speed && strstr(speed, odd) && determinism && strstr(determinism, odd),
            "names are shown as they are: %s", odd);
+    tap_ok(speed && count_fills(speed) == 5, "five variants have five colours");
     free(speed);
     free(determinism);
+    sweep("");
+    fb_results_free(&results);
+}
+
+static void test_no_bytes(void)
+{
+    struct fb_results results;
+    size_t drawn;
+    make_results(&results, "memory");
+    for (size_t i = 0; i < results.record_count; i++)
+        if (!strcmp(results.records[i].variant, "cpu-split"))
+            results.records[i].saved_bytes = results.records[i].workspace_bytes = 0;
+    plot(&results, "svg", &drawn);
+    char *memory = content_of("memory.svg");
+    tap_ok(memory && strstr(memory, "no bytes at all"), "no bytes at all: a note says so");
+    free(memory);
     sweep("");
     fb_results_free(&results);
 }
@@ -356,6 +389,7 @@ int main(void)
     test_formats();
     test_script();
     test_names();
+    test_no_bytes();
     test_levels();
     test_odd_data();
     test_few();
