@@ -122,6 +122,23 @@ static void test_flags(void)
     fb_results_free(&results);
 }
 
+/* Of the second problem the last variant comes first, as after a run that was cut off. */
+static void test_order(void)
+{
+    struct fb_results results;
+    make_results(&results, "speed");
+    char *before = print(&results, FB_TABLE_SPEED, FB_FORMAT_TEXT);
+    const struct fb_record last = results.records[9];
+    memmove(&results.records[6], &results.records[5], 4 * sizeof last);
+    results.records[5] = last;
+    char *after = print(&results, FB_TABLE_SPEED, FB_FORMAT_TEXT);
+    tap_ok(!strcmp(last.variant, "cpu-partials") && !strcmp(before, after),
+           "all problems have the variants in one order");
+    free(before);
+    free(after);
+    fb_results_free(&results);
+}
+
 /* Threads of the host tell times of the CPU apart, and those of a device not. */
 static void test_threads(void)
 {
@@ -339,6 +356,7 @@ int main(void)
     make_results(&all, "all");
     test_speed(&all);
     test_flags();
+    test_order();
     test_threads();
     test_memory();
     test_error_and_determinism(&all);

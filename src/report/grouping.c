@@ -116,8 +116,29 @@ static bool several_threads(const struct fb_results *results)
     return false;
 }
 
-static enum fb_status add_member(struct fb_grouping *grouping, const char *label,
-                                 const struct fb_record *record)
+/* Where the record's variant comes first in the file. */
+static size_t rank_of(const struct fb_results *results, const struct fb_record *record)
+{
+    size_t i = 0;
+    while (strcmp(fb_text(results->records[i].variant), fb_text(record->variant)) != 0)
+        i++;
+    return i;
+}
+
+/* Runs that were cut off and went on leave the variants of a problem in any order: every group has
+ * them in the order of the file as a whole. */
+static void put_in_order(struct fb_group_view *group, const struct fb_results *results,
+                         const struct fb_record *record)
+{
+    const size_t rank = rank_of(results, record);
+    size_t at = group->count++;
+    for (; at && rank_of(results, group->records[at - 1]) > rank; at--)
+        group->records[at] = group->records[at - 1];
+    group->records[at] = record;
+}
+
+static enum fb_status add_member(struct fb_grouping *grouping, const struct fb_results *results,
+                                 const char *label, const struct fb_record *record)
 {
     size_t at = grouping->count;
     while (at && strcmp(grouping->groups[at - 1].label, label) != 0)
@@ -141,7 +162,7 @@ static enum fb_status add_member(struct fb_grouping *grouping, const char *label
     if (!records)
         return fb_fail(FB_NO_MEMORY, "out of memory for a table");
     group->records = records;
-    records[group->count++] = record;
+    put_in_order(group, results, record);
     return FB_OK;
 }
 
@@ -158,7 +179,7 @@ enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_re
             add(label, "%s", fb_text(record->recipe));
         if (threads && fb_threads_of(record))
             add(label, "threads=%lld", (long long)fb_threads_of(record));
-        enum fb_status status = add_member(grouping, label, record);
+        enum fb_status status = add_member(grouping, results, label, record);
         if (status != FB_OK) {
             fb_grouping_free(grouping);
             return status;

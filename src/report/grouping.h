@@ -12,7 +12,7 @@
 
 struct fb_group_view {
     char *label;                      /* "b=1 h=8 n=1024 d=64 fp32 causal" */
-    const struct fb_record **records; /* in the order of the file; not owned */
+    const struct fb_record **records; /* by variant, in the file's order; not owned */
     size_t count;
 };
 
