@@ -175,6 +175,14 @@ static void test_shards(void)
     for (int i = 0; i < 4; i++)
         even &= counts[i] > 25 && counts[i] < 80;
     tap_ok(even, "shards of 200 cases: %d %d %d %d", counts[0], counts[1], counts[2], counts[3]);
+    int pairs = 0, parted = 0;
+    for (size_t i = 0; i < e.case_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (fb_case_same_group(&e.cases[i], &e.cases[k])) {
+                pairs++;
+                parted += fb_case_shard(&e.cases[i], 4) != fb_case_shard(&e.cases[k], 4);
+            }
+    tap_ok(pairs == 100 && !parted, "no group of %d is parted (%d)", pairs, parted);
     fb_experiment_free(&e);
 }
 

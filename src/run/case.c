@@ -175,18 +175,23 @@ int fb_case_same_group(const struct fb_case *a, const struct fb_case *b)
 }
 
 /* FNV-1a, 64 bit. */
-uint64_t fb_case_hash(uint64_t hash, const struct fb_case *one)
+static uint64_t hash_text(uint64_t hash, const char *c)
 {
-    const char *c = one->key;
     do
         hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     while (*c++);
     return hash;
 }
 
+uint64_t fb_case_hash(uint64_t hash, const struct fb_case *one)
+{
+    return hash_text(hash, one->key);
+}
+
 int fb_case_shard(const struct fb_case *one, int shards)
 {
-    uint64_t hash = fb_case_hash(FB_CASE_HASH, one);
+    uint64_t hash = hash_text(hash_text(FB_CASE_HASH, one->problem), one->recipe);
+    hash += (uint64_t)one->threads;
     hash ^= hash >> 32; /* the low bits of FNV-1a mix poorly */
     return (int)(hash % (uint64_t)shards);
 }

@@ -46,7 +46,8 @@ int fb_case_same_group(const struct fb_case *a, const struct fb_case *b);
 #define FB_CASE_HASH 14695981039346656037u
 uint64_t fb_case_hash(uint64_t hash, const struct fb_case *one);
 
-/* The shard of a case, 0 to shards - 1: a hash of the key, so that long sequences spread. */
+/* The shard of a case, 0 to shards - 1: a hash of what its group has in common, so that variants
+ * are timed in turn and by one machine, and long sequences spread. */
 int fb_case_shard(const struct fb_case *one, int shards);
 
 #endif
