@@ -84,6 +84,6 @@ else
 fi
 expect 0 "" "... and the run goes on without it" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/limit.h5" --resume
-expect 0 "measured in another way than before .*max_samples = 7" "--resume with other settings says so" \
+expect 0 "measured in another way than before \\(max_samples = 7\\)$" "--resume with other settings says so" \
     "$flashback" run "$scratch/tiny.ini" -o "$scratch/limit.h5" --resume --set max_samples=7
 tap_done

@@ -110,6 +110,31 @@ static enum fb_status lock_file(int fd, const char *path)
     return FB_OK;
 }
 
+static bool has_item(const char *list, const char *item, size_t length)
+{
+    for (; list; list = strchr(list, ';')) {
+        list += strspn(list, "; ");
+        if (!strncmp(list, item, length) && (list[length] == ';' || !list[length]))
+            return true;
+    }
+    return false;
+}
+
+/* Says which items of "a = 1; b = 2" are others than before. */
+static void warn_changed(const char *path, const char *was, const char *is)
+{
+    char changed[512] = "";
+    for (size_t length; *is; is += length) {
+        is += strspn(is, "; ");
+        length = strcspn(is, ";");
+        const size_t used = strlen(changed);
+        if (length && !has_item(was, is, length))
+            snprintf(changed + used, sizeof changed - used, "%s%.*s", used ? "; " : "", (int)length,
+                     is);
+    }
+    fb_log_warn("%s: what follows is measured in another way than before (%s)", path, changed);
+}
+
 /* A resumed run must go on with the same grid and the same part of it. */
 static enum fb_status same_grid(const struct fb_results *there, const struct fb_run *run,
                                 const char *path)
@@ -126,7 +151,7 @@ static enum fb_status same_grid(const struct fb_results *there, const struct fb_
     }
     const char *was = fb_run_get(last, "measure"), *is = fb_run_get(run, "measure");
     if (*was && strcmp(was, is) != 0)
-        fb_log_warn("%s: what follows is measured in another way than before (%s)", path, is);
+        warn_changed(path, was, is);
     return FB_OK;
 }
 
