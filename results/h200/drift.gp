@@ -279,10 +279,22 @@ idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(
     strstrt(n, "-ml") ? 7 : 0
 BY_IDEA = 1
 do for [i = 1:NS] { do for [j = i + 1:NS] {
-    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+    if (idea(SERIES[i]) && idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
 } }
-slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
-color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+# One of no idea that is known here (a plug-in's, a library's) takes a colour that is left.
+array SLOT[NS]
+array TAKEN[8]
+do for [k = 1:8] { TAKEN[k] = 0 }
+do for [i = 1:NS] {
+    SLOT[i] = BY_IDEA ? idea(SERIES[i]) : (i - 1) % 8 + 1
+    if (SLOT[i]) { TAKEN[SLOT[i]] = 1 }
+}
+do for [i = 1:NS] { if (!SLOT[i]) {
+    SLOT[i] = (i - 1) % 8 + 1
+    do for [k in "8 1 2 3 4 5 6 7"] { if (!TAKEN[int(k)]) { SLOT[i] = int(k) } }
+    TAKEN[SLOT[i]] = 1
+} }
+color(s) = COLOR[(NS == 1) ? 3 : SLOT[int(s)]]
 array POINT[8]
 POINT[1] = 4
 POINT[2] = 7

@@ -114,8 +114,8 @@ CEILING[1] = NaN
 # SPDX-License-Identifier: BSD-3-Clause
 # memory.gp: bytes beyond inputs and outputs against sequence length, on log axes: a materialised
 # variant climbs with slope 2, the others with slope 1. The last series is the measure: o, lse and
-# delta. No bytes at all are drawn hollow at the bottom. Lines drawn first are wider, so that those
-# which lie on each other stay visible.
+# delta. No bytes at all are drawn hollow at the bottom, and a note says so. Lines drawn first are
+# wider, so that those which lie on each other stay visible.
 
 WIDTH = 820
 HEIGHT = 550
@@ -165,10 +165,22 @@ idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(
     strstrt(n, "-ml") ? 7 : 0
 BY_IDEA = 1
 do for [i = 1:NS] { do for [j = i + 1:NS] {
-    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+    if (idea(SERIES[i]) && idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
 } }
-slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
-color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+# One of no idea that is known here (a plug-in's, a library's) takes a colour that is left.
+array SLOT[NS]
+array TAKEN[8]
+do for [k = 1:8] { TAKEN[k] = 0 }
+do for [i = 1:NS] {
+    SLOT[i] = BY_IDEA ? idea(SERIES[i]) : (i - 1) % 8 + 1
+    if (SLOT[i]) { TAKEN[SLOT[i]] = 1 }
+}
+do for [i = 1:NS] { if (!SLOT[i]) {
+    SLOT[i] = (i - 1) % 8 + 1
+    do for [k in "8 1 2 3 4 5 6 7"] { if (!TAKEN[int(k)]) { SLOT[i] = int(k) } }
+    TAKEN[SLOT[i]] = 1
+} }
+color(s) = COLOR[(NS == 1) ? 3 : SLOT[int(s)]]
 array POINT[8]
 POINT[1] = 4
 POINT[2] = 7
@@ -215,6 +227,10 @@ unset key
 YLOW = 10 ** floor(log10(LOW) - 0.3)
 YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
+ANY_NONE = 0
+stats $DATA using (ANY_NONE = ANY_NONE || column(2) == 0, 0) nooutput
+set label 13 (ANY_NONE ? "▽  no bytes at all" : "") at screen 0.5, \
+    screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'
 
 set title TITLE font fs(12) offset 0, -0.5 textcolor rgb INK
 set lmargin at screen from_left(104)
@@ -229,7 +245,7 @@ set yrange [YLOW:10 ** ceil(log10(TOP) + 0.3)]
 set format y "%.0s %cB"
 set mytics 1
 set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
-set xlabel "sequence length" textcolor rgb INK
+set xlabel "sequence length" offset 0, 0.5 textcolor rgb INK
 set label 1 YLABEL at screen from_left(18), screen from_top(HEIGHT / 2) center rotate by 90 \
     textcolor rgb INK
 
