@@ -91,8 +91,8 @@ static int sm_count()
     return count;
 }
 
-/* Copies under partials: as many CTAs as fit into one wave. */
-/* As many CTAs a unit as fit one wave, or one an SM where that leaves a tenth of them idle. */
+/* Under partials as many CTAs a unit as fit one wave, or one an SM where that leaves a tenth of
+ * them idle. */
 static fb_sm80_shares shares_for(const shape &s)
 {
     const int units = s.b * s.hk, tiles = (s.nk + C::N - 1) / C::N, sms = sm_count();
