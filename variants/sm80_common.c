@@ -66,8 +66,19 @@ static const char *refuse_numerics(const struct fb_numerics *n)
     return NULL;
 }
 
+static int64_t tiles_of(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile;
+}
+
 /* Row numbers and sums of them with window sides are 32-bit numbers in the kernels. */
 static const int64_t longest = (int64_t)1 << 28;
+
+/* So are places among the key tiles of all heads, and a grid has no more CTAs. */
+static int has_too_many_tiles(const struct fb_problem *p, const struct fb_sm80_kernels *k)
+{
+    return p->b * (p->hk * tiles_of(p->nk, k->bn) + p->h * tiles_of(p->nq, k->bm)) > INT32_MAX;
+}
 
 static const char *refuse_size(const struct fb_problem *p)
 {
@@ -81,6 +92,8 @@ static const char *refuse_size(const struct fb_problem *p)
     else if (!fb_sm80_kernels_for(p))
         snprintf(why, sizeof why, "no tile of this head size fits %zu KiB of shared memory a block",
                  device->shared_bytes / 1024);
+    else if (has_too_many_tiles(p, fb_sm80_kernels_for(p)))
+        return "tiles of queries and of keys, of all heads, up to 2147483647";
     else
         return NULL;
     return why;
@@ -105,11 +118,6 @@ const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *p, const struct fb_n
 }
 
 /* ---- Workspace ---- */
-
-static int64_t tiles_of(int64_t n, int64_t tile)
-{
-    return (n + tile - 1) / tile;
-}
 
 static int64_t at_most(int64_t x, int64_t most)
 {

@@ -65,6 +65,11 @@ verify "other strides" . -p b=2,h=4,hk=1,n=32,d=128,dtype=fp16,layout=bnhd \
     -p b=2,h=4,n=33,d=64,dtype=fp16,layout=packed-qkv -p b=2,h=4,n=33,d=64,dtype=fp16,layout=expanded-dout --runs 2
 verify "packed, with empty and one-token sequences" . \
     -p qlens=0+0+1023,klens=0+1+2045,h=8,d=128,dtype=bf16 --runs 4
+verify "packed, short sequences beside long ones, several key tiles a CTA" '^sm80' \
+    -p qlens=200+200+200,klens=1100+300+700,h=24,d=64,dtype=bf16 \
+    -p qlens=300+300,klens=1100+300,h=48,d=128,dtype=bf16 \
+    -p qlens=200+200+200,klens=1100+300+700,h=24,d=256,dtype=bf16 \
+    -p qlens=1000+400,klens=1000+400,h=80,d=64,window=200:200,dtype=bf16 --runs 3
 
 # ---- Determinism, hangs
 verify "two-kernel forms, 200 runs, half of them beside a second load" 'split|ordered|partials|deterministic' \
