@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -20,6 +21,33 @@ static const struct {
     unsigned x;
 } threadIdx = {0};
 enum sm80_form { SM80_NO_DQ, SM80_ANY, SM80_ATOMIC, SM80_ORDERED, SM80_PARTIALS };
+/* What a warp does, in its order: it waits for a turn in a word of another, tells of one in its
+ * own, or adds to a block. */
+struct event {
+    enum { WAIT, TELL, ADD } what;
+    const unsigned *word;
+    unsigned turn;
+    int64_t block;
+};
+static std::vector<event> *events;
+
+inline unsigned turn_look(const unsigned *)
+{
+    return 0;
+}
+inline unsigned turn_look_warp(const unsigned *)
+{
+    return 0;
+}
+inline void turn_wait_warp(const unsigned *word, unsigned turn)
+{
+    events->push_back({event::WAIT, word, turn, -1});
+}
+inline unsigned turn_tell_warp(unsigned *word, unsigned turn, unsigned)
+{
+    events->push_back({event::TELL, word, turn, -1});
+    return 0;
+}
 template <int, int>
 void sm80_dq_fetch(const fb_sm80_args &, int64_t);
 template <bool, int, int MT, int NT>
@@ -36,7 +64,7 @@ template <int M_, int N_>
 struct config {
     static constexpr int M = M_, N = N_, D = 64, WARPS = 8;
     static constexpr bool GENERAL = true;
-    static constexpr sm80_form FORM = SM80_PARTIALS;
+    static constexpr sm80_form FORM = SM80_ANY;
 };
 
 int divide_up(int n, int by)
@@ -52,9 +80,9 @@ struct block {
 };
 
 template <class C>
-class emulation {
+class shared_tiles {
   public:
-    emulation(const fb_sm80_args &args)
+    shared_tiles(const fb_sm80_args &args)
         : p(args), group(args.heads / args.kv_heads), tiles_m(divide_up(args.nq, C::M)),
           blocks((size_t)(fb_sm80_copies(&args.shares) * group * tiles_m)),
           taken((size_t)args.shares.units * args.shares.tiles)
@@ -170,18 +198,140 @@ class emulation {
     const char *why = nullptr;
 };
 
+/* The CTAs of ordered additions, each as the events of one of its warps. */
 template <class C>
-const char *fault_of(const sm80_order_problem &o)
+class turns {
+  public:
+    turns(const fb_sm80_args &args)
+        : p(args), words((size_t)(sm80_turn_rows<C>(args) * C::WARPS)),
+          ctas((size_t)sm80_turn_rows<C>(args))
+    {
+        p.turns = words.data();
+    }
+
+    const char *fault()
+    {
+        for (size_t i = 0; !why && i < ctas.size(); i++) {
+            events = &ctas[i];
+            walk(sm80_own_key_tile<C>(p, (int64_t)i), (int)i);
+        }
+        for (size_t i = 0; !why && i < ctas.size(); i++)
+            check_waits((int)i);
+        for (const auto &block : adders)
+            for (size_t i = 1; !why && i < block.second.size(); i++)
+                if (!is_behind(block.second[i - 1], block.second[i], block.first))
+                    why = "added before the key tile before it has";
+        return why;
+    }
+
+  private:
+    /* sm80_walk without its products. */
+    void walk(const sm80_key_tile &w, int cta)
+    {
+        sm80_step now = sm80_step_first(w);
+        unsigned seen = w.steps > 0 ? sm80_first_look<C>(p, w, now) : 0;
+        cta_of[w.row] = cta;
+        for (int i = 0; i <= w.steps && w.steps > 0; i++) {
+            const sm80_step old = sm80_step_next(w, now, true);
+            if (i > 0) {
+                sm80_begin_turn<C>(p, w, old, seen);
+                add(w, old, cta);
+            }
+            if (i < w.steps && i > 0)
+                seen = sm80_tell_turn<C>(p, w, old, sm80_look<C>(p, w, old, now));
+            else if (i > 0)
+                sm80_tell_turn<C>(p, w, old, 0);
+            now = sm80_step_next(w, now);
+        }
+    }
+
+    /* CTAs are gone through as they are launched, which is the order of additions to a block. */
+    void add(const sm80_key_tile &w, const sm80_step &at, int cta)
+    {
+        const int64_t block = sm80_dq_block<C>(p, w, at);
+        const bool fresh = adders[block].empty();
+        if (sm80_assigns<C>(p, w, at.m) != fresh)
+            why = fresh ? "added to what nobody has assigned" : "assigned over what was added";
+        events->push_back({event::ADD, nullptr, 0, block});
+        adders[block].push_back(cta);
+    }
+
+    int cta_at(const unsigned *word) const
+    {
+        const auto found = cta_of.find((int)((word - p.turns) / C::WARPS));
+        return found == cta_of.end() ? (int)ctas.size() : found->second;
+    }
+
+    /* Nobody waits for a CTA that starts later, nor for what is never told. */
+    void check_waits(int cta)
+    {
+        for (const event &e : ctas[(size_t)cta]) {
+            unsigned told = 0;
+            if (e.what != event::WAIT)
+                continue;
+            if (cta_at(e.word) >= cta) {
+                why = "waits for a CTA that starts later";
+                return;
+            }
+            for (const event &f : ctas[(size_t)cta_at(e.word)])
+                told = f.what == event::TELL ? max(told, f.turn) : told;
+            if (told < e.turn)
+                why = "waits for ever";
+        }
+    }
+
+    /* Has CTA `before` added to the block by what CTA `after` has heard of it before it adds? */
+    bool is_behind(int before, int after, int64_t block) const
+    {
+        unsigned heard = 0;
+        bool added = false;
+        for (const event &e : ctas[(size_t)after]) {
+            if (e.what == event::ADD && e.block == block)
+                break;
+            if (e.what == event::WAIT && cta_at(e.word) == before)
+                heard = max(heard, e.turn);
+        }
+        for (const event &e : ctas[(size_t)before]) {
+            added = added || (e.what == event::ADD && e.block == block);
+            if (heard > 0 && e.what == event::TELL && e.turn >= heard)
+                return added;
+        }
+        return false;
+    }
+
+    fb_sm80_args p;
+    std::vector<unsigned> words;
+    std::vector<std::vector<event>> ctas;
+    std::map<int, int> cta_of;                  /* by row of the words */
+    std::map<int64_t, std::vector<int>> adders; /* by block */
+    const char *why = nullptr;
+};
+
+template <class C>
+const char *fault_in(const sm80_order_problem &o, fb_sm80_dq policy)
 {
     fb_sm80_args p;
     memset(&p, 0, sizeof p);
     p.batch = o.batch, p.heads = o.heads, p.kv_heads = o.kv_heads, p.nq = o.nq, p.nk = o.nk;
     p.causal = o.causal, p.top_left = o.top_left;
     p.window_left = o.window_left, p.window_right = o.window_right;
-    p.cu_q = o.cu_q, p.cu_k = o.cu_k, p.aligned = 1, p.dq_policy = FB_SM80_DQ_PARTIALS;
+    p.cu_q = o.cu_q, p.cu_k = o.cu_k, p.aligned = 1, p.dq_policy = policy;
+    p.section = o.section, p.turn = o.turn, p.descend = o.descend;
     const int units = o.batch * o.kv_heads;
     p.shares = {units, divide_up(o.nk, C::N), o.ctas, std::gcd(units, o.ctas)};
-    return emulation<C>(p).fault();
+    return policy == FB_SM80_DQ_PARTIALS ? shared_tiles<C>(p).fault() : turns<C>(p).fault();
+}
+
+const char *fault_of(const sm80_order_problem &o, fb_sm80_dq policy)
+{
+    switch (o.tiles) {
+    case 0:
+        return fault_in<config<4, 8>>(o, policy);
+    case 1:
+        return fault_in<config<8, 8>>(o, policy);
+    default:
+        return fault_in<config<8, 4>>(o, policy);
+    }
 }
 
 } // namespace
@@ -191,14 +341,12 @@ int sm80_order_key_tiles(const sm80_order_problem *problem)
     return problem->batch * problem->kv_heads * divide_up(problem->nk, problem->tiles == 2 ? 4 : 8);
 }
 
-const char *sm80_order_fault(const sm80_order_problem *problem)
+const char *sm80_order_shared_fault(const sm80_order_problem *problem)
 {
-    switch (problem->tiles) {
-    case 0:
-        return fault_of<config<4, 8>>(*problem);
-    case 1:
-        return fault_of<config<8, 8>>(*problem);
-    default:
-        return fault_of<config<8, 4>>(*problem);
-    }
+    return fault_of(*problem, FB_SM80_DQ_PARTIALS);
+}
+
+const char *sm80_order_turns_fault(const sm80_order_problem *problem)
+{
+    return fault_of(*problem, FB_SM80_DQ_ORDERED);
 }

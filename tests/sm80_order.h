@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm80_order.h: the partials form of the mma.sync backward on the CPU, as far as its order goes:
- * who assigns to which block of dQ, who adds, and which blocks the last pass reads. By the kernel's
- * own functions (kernels/cuda/sm80_key_tile.cuh), without its numbers.
+ * sm80_order.h: the deterministic forms of the mma.sync backward on the CPU, as far as their order
+ * goes: who assigns to which block of dQ, who adds, and which blocks the last pass reads
+ * (partials); who waits for whose turn before it adds (ordered). By the kernel's own functions
+ * (kernels/cuda/sm80_key_tile.cuh), without its numbers.
  */
 #ifndef FB_TESTS_SM80_ORDER_H
 #define FB_TESTS_SM80_ORDER_H
@@ -19,14 +20,19 @@ struct sm80_order_problem {
     int batch, heads, kv_heads, nq, nk;
     int causal, top_left, window_left, window_right; /* as in fb_sm80_args */
     const int64_t *cu_q, *cu_k;                      /* [batch + 1], or NULL */
-    int tiles, ctas;                                 /* which size of tiles; who shares them */
+    int tiles;                                       /* which size of tiles */
+    int ctas;                                        /* partials: they share the key tiles */
+    int section, turn, descend;                      /* ordered: as in fb_sm80_args */
 };
 
 /* Key tiles of all heads: the most CTAs. */
 int sm80_order_key_tiles(const struct sm80_order_problem *problem);
 
-/* What goes wrong, or NULL. */
-const char *sm80_order_fault(const struct sm80_order_problem *problem);
+/* What goes wrong under partials, or NULL. */
+const char *sm80_order_shared_fault(const struct sm80_order_problem *problem);
+
+/* The same of ordered additions. */
+const char *sm80_order_turns_fault(const struct sm80_order_problem *problem);
 
 #ifdef __cplusplus
 }
