@@ -72,7 +72,7 @@ int divide_up(int n, int by)
     return (n + by - 1) / by;
 }
 
-/* A block of dQ: the CTA that adds to it, and the key tiles that it has from whom it belongs to. */
+/* A block of dQ: the CTA that adds to it, whose it is, and the key tiles that have added. */
 struct block {
     int cta = -1, head = -1, batch = -1, m = -1;
     std::set<int> tiles;
@@ -322,23 +322,31 @@ const char *fault_in(const sm80_order_problem &o, fb_sm80_dq policy)
     return policy == FB_SM80_DQ_PARTIALS ? shared_tiles<C>(p).fault() : turns<C>(p).fault();
 }
 
-const char *fault_of(const sm80_order_problem &o, fb_sm80_dq policy)
+/* What `run` says of tiles of the size that the problem asks for. */
+template <class Run>
+auto with_tiles(const sm80_order_problem &o, Run run)
 {
     switch (o.tiles) {
     case 0:
-        return fault_in<config<4, 8>>(o, policy);
+        return run(config<4, 8>());
     case 1:
-        return fault_in<config<8, 8>>(o, policy);
+        return run(config<8, 8>());
     default:
-        return fault_in<config<8, 4>>(o, policy);
+        return run(config<8, 4>());
     }
+}
+
+const char *fault_of(const sm80_order_problem &o, fb_sm80_dq policy)
+{
+    return with_tiles(o, [&](auto size) { return fault_in<decltype(size)>(o, policy); });
 }
 
 } // namespace
 
 int sm80_order_key_tiles(const sm80_order_problem *problem)
 {
-    return problem->batch * problem->kv_heads * divide_up(problem->nk, problem->tiles == 2 ? 4 : 8);
+    return problem->batch * problem->kv_heads *
+           with_tiles(*problem, [&](auto size) { return divide_up(problem->nk, size.N); });
 }
 
 const char *sm80_order_shared_fault(const sm80_order_problem *problem)
