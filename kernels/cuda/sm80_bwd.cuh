@@ -294,7 +294,7 @@ __device__ __forceinline__ void sm80_key_major_role(const fb_sm80_args &p, char 
     for (int place = start; place < end; place++) {
         if (place > start)
             __syncthreads(); /* dK and dV have left the shared memory of K and V */
-        if (done > 0) /* the last step of the tile before: long free, but a phase is to be waited for */
+        if (done > 0) /* the last step's stage: long free, but each phase is to be waited for */
             mbarrier_wait(shared_address(shared) + C::FREE_AT, (done - 1) & 1);
         const sm80_key_tile w = partials ? sm80_shared_key_tile<C>(p, (int)index, start, place)
                                          : sm80_own_key_tile<C>(p, index);

@@ -217,16 +217,14 @@ __device__ __forceinline__ void sm80_query_major_role(const fb_sm80_args &p, cha
             mbarrier_wait(smem + C::FREE_AT, (i - 1) & 1);
             sm80_dq_load<C>(p, w, i, smem, 0);
         }
-        if (mask && i + 1 < w.steps) {
-            if (i > 0)
-                mbarrier_wait(smem + C::FREE_AT, (i - 1) & 1);
+        if (mask && i > 0)
+            mbarrier_wait(smem + C::FREE_AT, (i - 1) & 1);
+        if (mask && i + 1 < w.steps)
             sm80_dq_load<C>(p, w, i + 1, smem, (i + 1) & 1);
-        }
         mbarrier_wait(smem + C::FULL_AT + 8 * (i & mask), i >> mask & 1);
         sm80_dq_step<C>(p, w, smem, stages + (i & mask) * C::STAGE_BYTES, m * C::M + warp_row,
                         (w.first + i) * C::N + half, lse2, delta, dq);
-        if (i + 1 + mask < w.steps) /* somebody will wait for it */
-            mbarrier_arrive_warp(smem + C::FREE_AT);
+        mbarrier_arrive_warp(smem + C::FREE_AT);
     }
     if (C::W_N > 1)
         sm80_dq_join<C>(shared, dq);
