@@ -16,15 +16,6 @@
  */
 #include "variants/sm80_common.h"
 
-/* Of packed sequences a key tile behind the end of a short one counts as one that has added to dQ,
- * where it stands above others in the order of tiles: dQ would be wrong. */
-static const char *refuse(const struct fb_problem *problem, const struct fb_numerics *numerics)
-{
-    if (problem->qlens || problem->klens)
-        return "no packed lengths (qlens, klens)";
-    return fb_sm80_refuse_fp32_dq(problem, numerics);
-}
-
 static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
                             size_t *saved, size_t *workspace)
 {
@@ -50,7 +41,7 @@ static const struct fb_variant sm80_partials = {
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = refuse,
+    .why_not = fb_sm80_refuse_fp32_dq,
     .sizes = sizes,
     .tiles = fb_sm80_tiles,
     .forward = fb_sm80_forward,

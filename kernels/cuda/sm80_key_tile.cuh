@@ -255,6 +255,8 @@ __device__ __forceinline__ sm80_key_tile sm80_shared_key_tile(const fb_sm80_args
     int below, above;
     fb_sm80_neighbours(&s, at, min(at, place - start), &below, &above);
     w.fresh = below < 0 ? 0 : sm80_last_query_tile(w.s, below, C::M, C::N) + 1;
+    if (C::GENERAL && above * C::N >= w.s.nk)
+        above = s.tiles; /* only a longer sequence has it: it visits nobody */
     w.fresh_end =
         above == s.tiles ? w.first + w.span : sm80_first_query_tile(w.s, above, C::M, C::N);
     w.back = at % 2 == 0;
