@@ -2,7 +2,8 @@
  *
  * The copy engine and its barriers: a tile of a strided 4-D tensor lands swizzled and zero-filled,
  * a byte range lands, a stored tile clips at the last row, an fp32 bulk reduction adds to what a
- * bulk store has put there, and stmatrix puts fragments where the swizzle says.
+ * bulk store has put there, stmatrix puts fragments where the swizzle says, and what one warp hands
+ * to two through one place arrives, round after round, by mbarriers and by named barriers.
  */
 #include "kernels/cuda/mbarrier.cuh"
 #include "kernels/cuda/tensor_map.cuh"
@@ -78,6 +79,57 @@ __global__ void fragments(float *plain, float *transposed)
     }
 }
 
+enum { ROUNDS = 1000, HANDED = 96 };
+
+/* What the reader of number `i` makes of it in one round. */
+__host__ __device__ static unsigned mixed(unsigned sum, unsigned round, unsigned i)
+{
+    return 31 * sum + 32 * round + i;
+}
+
+/* Warp 0 writes 32 numbers a round, warps 1 and 2 read them; there is room for one round. */
+template <bool NAMED>
+__global__ void hand(unsigned *sums)
+{
+    enum { FULL = 1, EMPTY };
+    __shared__ unsigned numbers[32];
+    __shared__ uint64_t barrier[2];
+    const uint32_t full = shared_address(barrier), empty = full + 8;
+    const unsigned t = threadIdx.x;
+    unsigned sum = 0;
+
+    if (t == 0) {
+        mbarrier_init(full, 1);
+        mbarrier_init(empty, 2);
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        if (t < 32) {
+            if (round > 0 && NAMED)
+                named_barrier_sync(EMPTY, HANDED);
+            else if (round > 0)
+                mbarrier_wait(empty, (round - 1) & 1);
+            numbers[t] = mixed(0, round, t);
+            if (NAMED)
+                named_barrier_arrive(FULL, HANDED);
+            else
+                mbarrier_arrive_warp(full);
+        } else {
+            if (NAMED)
+                named_barrier_sync(FULL, HANDED);
+            else
+                mbarrier_wait(full, round & 1);
+            sum = 31 * sum + numbers[31 - t % 32];
+            if (round + 1 < ROUNDS && NAMED)
+                named_barrier_arrive(EMPTY, HANDED);
+            else if (round + 1 < ROUNDS)
+                mbarrier_arrive_warp(empty);
+        }
+    }
+    sums[t] = sum;
+}
+
 static float value(int b, int h, int r, int c)
 {
     return (float)((b * 5 + h * 3 + r * 7 + c) % 251 - 125);
@@ -145,9 +197,29 @@ static void check_fragments()
     check_report(worst_trans == 0, "stmatrix transposed", worst_trans);
 }
 
+template <bool NAMED>
+static void check_handing(const char *what)
+{
+    unsigned *sums;
+    int wrong = 0;
+
+    CHECK_CUDA(cudaMallocManaged(&sums, HANDED * sizeof *sums));
+    hand<NAMED><<<1, HANDED>>>(sums);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    for (unsigned t = 32; t < HANDED; t++) {
+        unsigned want = 0;
+        for (unsigned round = 0; round < ROUNDS; round++)
+            want = mixed(want, round, 31 - t % 32);
+        wrong += want != sums[t];
+    }
+    check_report(wrong == 0, what, wrong);
+}
+
 int main()
 {
     check_tile();
     check_fragments();
+    check_handing<false>("handed on by mbarriers");
+    check_handing<true>("handed on by named barriers");
     return check_finish();
 }
