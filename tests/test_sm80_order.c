@@ -126,6 +126,7 @@ int main(void)
     static const struct form ordered = {"ordered", sm80_order_turns_fault};
     for (int mask = 0; mask < MASKS; mask++) {
         test_problems(&partials, (enum mask)mask, false);
+        test_problems(&partials, (enum mask)mask, true);
         test_problems(&ordered, (enum mask)mask, false);
         test_problems(&ordered, (enum mask)mask, true);
     }
