@@ -25,7 +25,7 @@
 #endif
 
 /* ctas <= units * tiles, which is below 2^31; `joints`, the greatest common divisor of units and
- * ctas, is how often a run and a unit begin together. */
+ * ctas, is how often the bounds of a run and a unit are the same before they are rounded. */
 struct fb_sm80_shares {
     int units, tiles, ctas, joints;
 };
@@ -78,7 +78,8 @@ FB_SM80_SHARES struct fb_sm80_part fb_sm80_part_of(const struct fb_sm80_shares *
 }
 
 /* The number of a part's copy of dQ, below fb_sm80_copies. Along all runs parts are counted; where
- * a run and a unit begin together that is one part, not two. */
+ * the bounds of a run and a unit are the same, that is one part, not two. (Bounds that are the same
+ * only when rounded count as two: a copy that no part has, and nobody reads.) */
 FB_SM80_SHARES int fb_sm80_copy_of(const struct fb_sm80_shares *s, int cta, int unit)
 {
     return cta + unit - (int)((int64_t)unit * s->joints / s->units);
