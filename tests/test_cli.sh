@@ -128,6 +128,8 @@ expect 2 "exclude" "--resume with --replace" "$flashback" run "$scratch/tiny.ini
 expect 0 "" "a tiny run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
 head -1 "$scratch/tiny.jsonl" | grep -q '"argv":"flashback run -q -o tiny.h5 tiny.ini"'
 ok $? "the facts tell the command without the folders of this machine"
+head -1 "$scratch/tiny.jsonl" | grep -q '; max_seconds = 0.2;'
+ok $? "... and settings as one would write them"
 expect 2 "resume|replace" "an output that is there already" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5"
 expect 0 "" "--resume of a complete run" "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/tiny.h5" --resume

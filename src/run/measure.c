@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/numbers.h"
 #include "core/status.h"
 
@@ -173,7 +174,7 @@ void fb_measure_print(const struct fb_measure *m, int index, char text[FB_MEASUR
         snprintf(text, FB_MEASURE_TEXT, "%d", *count);
         break;
     case KIND_REAL:
-        snprintf(text, FB_MEASURE_TEXT, "%.17g", *real);
+        fb_real_print(*real, text);
         break;
     default:
         snprintf(text, FB_MEASURE_TEXT, "%s", *flag ? k->on : k->off);
