@@ -9,7 +9,6 @@ import signal
 import sys
 import types
 
-import peers
 from peers import Usage, device, main, record
 from peers_tap import FLASHBACK, SCRATCH, flashback, ok, raises, scratch
 
@@ -65,11 +64,9 @@ class FakeBench:
 
 def fake_run(work, *words):
     """Exit status and stderr of a run whose groups are worked by `work`."""
-    module = types.ModuleType("peers.bench")
-    module.Bench, module.work = FakeBench, lambda torch, benches, *_: work(benches)
-    kept = (main.import_torch, device.facts, device.EventTimer, device.ceilings)
-    before = sys.modules.get("peers.bench"), getattr(peers, "bench", None)
-    sys.modules["peers.bench"] = peers.bench = module
+    kept = (main.bench, main.import_torch, device.facts, device.EventTimer, device.ceilings)
+    main.bench = types.SimpleNamespace(Bench=FakeBench,
+                                       work=lambda torch, benches, *_: work(benches))
     main.import_torch = lambda: (object(), "")
     device.facts, device.EventTimer = (lambda torch: {}), (lambda torch: FakeTimer())
     device.ceilings = lambda torch: (1.0, 1.0)
@@ -78,8 +75,7 @@ def fake_run(work, *words):
             status = main.main([scratch("peers.ini"), "-o", scratch("fake.h5"), "--replace", "-q",
                                 "-v", "torch-flash", *words])
     finally:
-        main.import_torch, device.facts, device.EventTimer, device.ceilings = kept
-        sys.modules["peers.bench"], peers.bench = before
+        main.bench, main.import_torch, device.facts, device.EventTimer, device.ceilings = kept
     return status, err.getvalue()
 
 

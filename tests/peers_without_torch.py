@@ -2,6 +2,7 @@
 """peers_without_torch.py: what of tools/peers needs no device. Run by test_peers.sh, prints TAP."""
 
 import contextlib
+import dataclasses
 import math
 import os
 import random
@@ -129,6 +130,11 @@ def test_problem():
     p.d, p.dv = 64, 32
     ok("dv = d" in raises(Refused, lambda: PEERS["torch-flash"].refuse(p)), "flash: dv = d alone")
     ok(not raises(Refused, lambda: PEERS["torch-cudnn"].refuse(p)), "... cuDNN takes others")
+    p = problem.parse("b=1,h=2,hk=2,nq=8,nk=16,d=16,dv=16,dtype=bf16,mask=causal,window=4:0")
+    kept = dataclasses.replace(p)
+    ok(not raises(Refused, lambda: PEERS["torch-flex"].refuse(p)), "windows go with FlexAttention")
+    ok("window" in raises(Refused, lambda: PEERS["fa2"].refuse(p)), "... not with flash-attn")
+    ok(p == kept, "a problem that was asked about is what it was")
 
 
 # ---- A peer without an operator of its own --------------------------------------------------------

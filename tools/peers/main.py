@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from . import Interrupted, Nothing, Output, Refused, Stop, Usage
-from . import device, grid, inputs, problem, record
+from . import bench, device, grid, inputs, problem, record
 from .journal import Journal
 from .variants import PEERS
 
@@ -145,14 +145,8 @@ class Run:
             print(f"torch_peers: warning: peer '{name}' refused every case", file=sys.stderr)
         return 1 if self.errors else 3 if silent or not self.ran else 0
 
-    def refuse_all(self, benches, reason):
-        for bench in benches:
-            yield bench.finish("refused", reason)
-
     def records(self, cases, done):
         """Of the cases of one group that are not in the journal yet."""
-        from . import bench
-
         benches = [bench.Bench(self.torch, peer, case, problem.parse(case.problem))
                    for case in cases for peer in self.peers if case.key(peer.name) not in done]
         if not benches:
@@ -160,7 +154,7 @@ class Run:
         try:
             recipe = inputs.parse_recipe(cases[0].recipe)
         except Refused as error:
-            yield from self.refuse_all(benches, error)
+            yield from (one.finish("refused", error) for one in benches)
             return
         if self.timer is None:
             self.timer = device.EventTimer(self.torch)

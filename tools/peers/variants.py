@@ -9,6 +9,7 @@
 Operators are called as PyTorch itself calls them; a version that lacks one refuses by reason."""
 
 import contextlib
+import dataclasses
 import importlib
 
 from . import Refused
@@ -230,6 +231,7 @@ class Flex(ThroughAutograd):
     name = "torch-flex"
     summary = "FlexAttention, compiled"
     deterministic = "dq+dk+dv"
+    gemms = 7  # S and dP once for dk and dv, once for dq
 
     @classmethod
     def present(cls, torch):
@@ -242,12 +244,7 @@ class Flex(ThroughAutograd):
 
     @classmethod
     def refuse(cls, problem):
-        plain = (problem.mask, problem.left, problem.right)
-        problem.mask, problem.left, problem.right = "full", -1, -1
-        try:
-            super().refuse(problem)
-        finally:
-            problem.mask, problem.left, problem.right = plain
+        super().refuse(dataclasses.replace(problem, mask="full", left=-1, right=-1))
         if any(first > last for first, last in map(problem.visible, (0, problem.nq - 1))):
             raise Refused("no rows without a key")
 
@@ -281,7 +278,7 @@ class Flex(ThroughAutograd):
 
 
 class FlashAttn(ThroughAutograd):
-    """The flash-attn packages: [b, n, h, d], causal masks bottom-right, windows."""
+    """The flash-attn packages: [b, n, h, d], causal masks bottom-right."""
 
     module = ""
     deterministic = "dk+dv"
@@ -300,12 +297,7 @@ class FlashAttn(ThroughAutograd):
             raise Refused("mask=causal-topleft only where nq = nk")
         if problem.mask != "full" and problem.nq > problem.nk:
             raise Refused("no rows without a key")
-        plain = problem.mask
-        problem.mask = "full"
-        try:
-            super().refuse(problem)
-        finally:
-            problem.mask = plain
+        super().refuse(dataclasses.replace(problem, mask="full"))
 
     def attend(self, q, k, v):
         function = importlib.import_module(self.module).flash_attn_func
