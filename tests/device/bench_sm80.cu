@@ -16,8 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../kernels/cuda/sm80_table.cuh"
-#include "reference.cuh"
+#include "kernels/cuda/sm80_table.cuh"
+#include "tests/device/inputs.cuh"
+#include "tests/device/reference.cuh"
 
 #ifndef BENCH_T
 #define BENCH_T __nv_bfloat16
@@ -47,31 +48,6 @@ struct data {
     unsigned *turns;
     size_t q_count, k_count, workspace_bytes;
 };
-
-static __device__ uint32_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 31)) * 0x7fb5d329728ea185ull;
-    x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44dull;
-    return (uint32_t)((x ^ (x >> 33)) >> 16);
-}
-
-__global__ void fill_normal(T *x, size_t n, uint64_t seed, float sigma)
-{
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-        float u = (mix(seed * 1000003 + 2 * i) + 1.0f) / 4294967296.0f;
-        float v = mix(seed * 1000003 + 2 * i + 1) / 4294967296.0f;
-        x[i] = (T)(sigma * sqrtf(-2 * logf(fminf(u, 1.0f))) * cospif(2 * v));
-    }
-}
-
-/* What LSE is on average for N(0,1) inputs: timing wants real magnitudes, not exact ones. */
-__global__ void fill_lse(float *lse, size_t n, int nq, int nk, int causal)
-{
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-        int seen = causal ? min(nk, max(0, (int)(i % nq) + 1 + nk - nq)) : nk;
-        lse[i] = seen ? logf(seen) + 0.5f : -INFINITY;
-    }
-}
 
 static fb_sm80_tensor tensor_make(const shape &s, bool key, size_t *count)
 {
@@ -128,11 +104,11 @@ static void data_make(data *x, const shape &s)
     n = (size_t)s.b * s.h * s.nq;
     p.lse = {nullptr, (int64_t)s.h * s.nq, s.nq, 1};
     CHECK_CUDA(cudaMalloc(&p.lse.data, n * 4));
-    fill_normal<<<1024, 256>>>((T *)p.q.data, x->q_count, 1, 1);
-    fill_normal<<<1024, 256>>>((T *)p.k.data, x->k_count, 2, 1);
-    fill_normal<<<1024, 256>>>((T *)p.v.data, x->k_count, 3, 1);
-    fill_normal<<<1024, 256>>>((T *)p.dout.data, x->q_count, 4, 1);
-    fill_normal<<<1024, 256>>>((T *)p.o.data, x->q_count, 5, 1.6f / sqrtf(s.nk));
+    fill_normal<<<1024, 256>>>((T *)p.q.data, x->q_count, 1, 1, 0);
+    fill_normal<<<1024, 256>>>((T *)p.k.data, x->k_count, 2, 1, 0);
+    fill_normal<<<1024, 256>>>((T *)p.v.data, x->k_count, 3, 1, 0);
+    fill_normal<<<1024, 256>>>((T *)p.dout.data, x->q_count, 4, 1, 0);
+    fill_normal<<<1024, 256>>>((T *)p.o.data, x->q_count, 5, 1.6f / sqrtf(s.nk), 0);
     fill_lse<<<1024, 256>>>(p.lse.data, n, s.nq, s.nk, s.causal);
     p.batch = s.b, p.heads = s.h, p.kv_heads = s.hk, p.nq = s.nq, p.nk = s.nk;
     p.columns = p.columns_v = s.d, p.aligned = 1, p.causal = s.causal;

@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/bwd_sm90_launch.cuh"
 #include "kernels/cuda/sm90_unit.h"
+#include "tests/device/inputs.cuh"
 #include "tests/device/reference.cuh"
 
 #ifndef BENCH_T
@@ -67,31 +68,6 @@ static cudaError_t enqueue(const sm90_call &p)
 static bool takes(const shape &s)
 {
     return !C::UNIT || (s.h == s.hk && s.nq > C::M && s.nq <= unit_rows);
-}
-
-static __device__ uint32_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 31)) * 0x7fb5d329728ea185ull;
-    x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44dull;
-    return (uint32_t)((x ^ (x >> 33)) >> 16);
-}
-
-__global__ void fill_normal(T *x, size_t n, uint64_t seed, float sigma, float mean)
-{
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-        float u = (mix(seed * 1000003 + 2 * i) + 1.0f) / 4294967296.0f;
-        float v = mix(seed * 1000003 + 2 * i + 1) / 4294967296.0f;
-        x[i] = (T)(mean + sigma * sqrtf(-2 * logf(fminf(u, 1.0f))) * cospif(2 * v));
-    }
-}
-
-/* What LSE is on average for N(0,1) inputs: timing wants real magnitudes, not exact ones. */
-__global__ void fill_lse(float *lse, size_t n, int nq, int nk, bool causal)
-{
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-        int seen = causal ? min(nk, max(0, (int)(i % nq) + 1 + nk - nq)) : nk;
-        lse[i] = seen ? logf(seen) + 0.5f : -INFINITY;
-    }
 }
 
 static tensor4 tensor_make(const shape &s, bool key, size_t *count)
