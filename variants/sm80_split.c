@@ -22,6 +22,15 @@ static enum fb_status sizes(const struct fb_problem *problem, const struct fb_nu
     return FB_OK;
 }
 
+/* dQ is rounded behind each step of its own role, dK and dV behind each query tile. */
+static void tiles(const struct fb_problem *problem, const struct fb_numerics *numerics, int64_t *bm,
+                  int64_t *bn)
+{
+    const struct fb_sm80_split_kernels *k = fb_sm80_split_kernels_for(problem);
+    fb_sm80_tiles(problem, numerics, bm, bn);
+    *bn = k ? k->bn : 0;
+}
+
 static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
 {
     const struct fb_sm80_split_kernels *k = fb_sm80_split_kernels_for(args->problem);
@@ -49,7 +58,7 @@ static const struct fb_variant sm80_split = {
                    .workspace_growth = FB_GROWTH_LINEAR},
     .why_not = fb_sm80_refuse,
     .sizes = sizes,
-    .tiles = fb_sm80_tiles,
+    .tiles = tiles,
     .forward = fb_sm80_forward,
     .backward = backward,
 };

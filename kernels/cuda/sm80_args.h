@@ -92,6 +92,7 @@ struct fb_sm80_kernels {
 /* The split form: dK, dV and dQ in one launch, after run_pre of the table above. */
 struct fb_sm80_split_kernels {
     int head_dim;
+    int bn; /* keys of a step of dQ's role; those of the other's tiles may be more */
     size_t smem[2];
     int (*run_main)(const struct fb_sm80_args *, int bf16, int general, void *stream);
 };

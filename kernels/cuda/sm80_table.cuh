@@ -102,8 +102,10 @@ struct sm80_table {
     }
     static constexpr fb_sm80_split_kernels split_kernels()
     {
-        return {
-            D, {split<__half, true>::smem(1), split<__half, true>::smem(2)}, sm80_choose<split>};
+        return {D,
+                split<__half, true>::queries::N,
+                {split<__half, true>::smem(1), split<__half, true>::smem(2)},
+                sm80_choose<split>};
     }
     static constexpr fb_sm80_forward_kernels forward_kernels()
     {
