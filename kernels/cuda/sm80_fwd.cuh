@@ -79,9 +79,10 @@ __device__ __forceinline__ void sm80_fwd_terms(const sm80_terms &t, const sm80_s
             }
 }
 
-/* Raises the running maximum to that of a tile of scores, and scales sums and o down to it; but not
- * for rows of a warp that rise by less than 2^8 all: p against an older maximum is as exact, and
- * fits 16 bits. */
+/* Raises the running maximum to that of a tile of scores, and scales sums and o down to it, of rows
+ * that rise by more than 2^8: p against an older maximum is as exact, and fits 16 bits. Each row by
+ * itself, so that its bits do not depend on what its neighbours see; a warp without such a row
+ * leaves at once. */
 template <class C>
 __device__ __forceinline__ void sm80_fwd_raise(sm80_softmax<C> &r,
                                                const float (&s)[C::MT][C::S_NT][4],
@@ -104,8 +105,9 @@ __device__ __forceinline__ void sm80_fwd_raise(sm80_softmax<C> &r,
     for (int i = 0; i < C::MT; i++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const float before = r.max[i][half], after = fmaxf(before, top[i][half]);
-            const float shrink = after == -INFINITY ? 1 : exp2_approx(before - after);
+            const float before = r.max[i][half];
+            const float after = top[i][half] > before + 8 ? top[i][half] : before;
+            const float shrink = after == before ? 1 : exp2_approx(before - after);
             r.max[i][half] = after;
             r.sum[i][half] *= shrink;
 #pragma unroll
