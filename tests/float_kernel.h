@@ -45,6 +45,7 @@ struct float_kernel {
     struct fb_numerics numerics; /* what it does */
     int64_t bm, bn;
     bool descending; /* key tiles from the last to the first */
+    bool late;       /* forward: p against a maximum of before, up to 2^8 too low */
     enum mutation mutation;
 };
 
@@ -137,6 +138,8 @@ static void fk_forward(struct fk_head *x)
         memset(o, 0, (size_t)p->dv * sizeof *o);
         for (int64_t j = lo; j <= hi; j++)
             max = fmaxf(max, fk_score(x, i, j, (float)p->scale, &slope));
+        if (x->how->late)
+            max -= 5.5f * fmodf(0.618f * (float)(x->h * p->nq + i), 1);
         for (int64_t j = lo; j <= hi; j++) {
             float e = expf(fk_score(x, i, j, (float)p->scale, &slope) - max);
             sum += e;

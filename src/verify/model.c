@@ -18,6 +18,10 @@
 #define BLOCK_ELEMENTS 100
 #define NOISE_ELEMENTS 500
 
+/* And queries, where a rounding is one a query: all of them, and those that a key head has. */
+#define NOISE_QUERIES 128
+#define KEY_QUERIES 16
+
 static bool rounds_tiles(enum fb_acc acc)
 {
     return acc == FB_ACC_BF16 || acc == FB_ACC_BF16_STOCHASTIC || acc == FB_ACC_BF16_TRUNCATE ||
@@ -29,6 +33,27 @@ static bool has_declared_roundings(const struct fb_problem *problem, const struc
 {
     return problem->dtype != FB_FP32 || rounds_tiles(n->dq) || rounds_tiles(n->dkv) ||
            n->delta == FB_DELTA_BF16 || n->lse == FB_LSE_BF16;
+}
+
+static int64_t query_count(const struct fb_problem *problem)
+{
+    int64_t count = problem->qlens ? 0 : problem->b * problem->nq;
+    for (int64_t s = 0; problem->qlens && s < problem->b; s++)
+        count += problem->qlens[s];
+    return count;
+}
+
+/* delta and a rounded lse are off once a query, and with them all that the query gives to dq, dk or
+ * dv: whatever the number of elements, their error norm is that of as many numbers. */
+static bool has_queries(const struct fb_model *model, enum fb_judged which)
+{
+    const struct fb_problem *p = model->problem;
+    const bool lse = model->numerics.lse == FB_LSE_BF16;
+    const bool delta = p->dtype != FB_FP32 || model->numerics.delta == FB_DELTA_BF16;
+    const bool key_side = which == FB_JUDGED_DK || which == FB_JUDGED_DV;
+    const bool once = which == FB_JUDGED_DV ? lse : which != FB_JUDGED_O && (lse || delta);
+    const int64_t count = query_count(p) * p->h;
+    return !once || (count >= NOISE_QUERIES && (!key_side || count >= KEY_QUERIES * p->b * p->hk));
 }
 
 static enum fb_status compute(const struct fb_ref_inputs *inputs, const struct fb_ref_request *want)
@@ -49,6 +74,7 @@ enum fb_status fb_model_make(const struct fb_ref_inputs *inputs, const struct fb
     struct fb_model *model = calloc(1, sizeof *model);
     if (!model)
         return fb_fail(FB_NO_MEMORY, "no memory for the error bound");
+    model->problem = inputs->problem;
     model->numerics = *numerics;
     model->bm = rounds_tiles(numerics->dkv) ? bm : 0;
     model->bn = rounds_tiles(numerics->dq) ? bn : 0;
@@ -157,6 +183,8 @@ double fb_model_noise(const struct fb_model *model, const struct fb_model *floor
     const double *spread = floor ? fb_judged_array(&floor->spread, which) : NULL;
     double ratios = 0, elements = 0;
     int64_t blocks = 0;
+    if (!has_queries(model, which))
+        return NAN;
     for (int64_t first = 0; first < rows; first += FB_MODEL_BLOCK) {
         int64_t end = first + FB_MODEL_BLOCK < rows ? first + FB_MODEL_BLOCK : rows;
         struct block sums =
