@@ -33,7 +33,8 @@ expect 2 "mask" "an unknown mask" "$flashback" check -v cpu-split -p n=8,d=8,mas
 expect 2 "fp12" "unknown numerics" "$flashback" check -v cpu-split $tiny -n dq=fp12
 expect 2 "normal" "an unknown recipe" "$flashback" check -v cpu-split $tiny -r normal@1
 expect 2 "unknown variant 'cpu-magic'" "an unknown variant" "$flashback" check -v cpu-magic $tiny
-expect 2 "needs a value" "an option without its value" "$flashback" check -v
+expect 2 "option -v needs a value" "an option without its value" "$flashback" check -v
+expect 2 "option --kind needs a value" "... of one that has no letter" "$flashback" table --kind
 expect 0 "" "n=0 is a success" "$flashback" check -v cpu-split -v cpu-atomic -p n=0,d=8,dtype=fp32
 expect 0 "" "nk=0 is a success" "$flashback" check -v cpu-split -p nq=4,nk=0,d=8,dtype=fp32
 expect 0 "" "b=0 is a success" "$flashback" check -v cpu-split -p b=0,n=4,d=8,dtype=fp32

@@ -101,7 +101,9 @@ enum fb_status fb_cli_add(const char **list, size_t *count, const char *value)
 enum fb_status fb_cli_bad_option(int result, char **argv)
 {
     char letter[3] = {'-', (char)optopt, '\0'};
-    const char *option = optopt && optopt < 256 ? letter : argv[optind - 1];
+    const char *word = argv[optind - 1]; /* not that of an unknown letter with others behind it */
+    bool spelled = !optopt || optopt >= 256 || (result == ':' && !strncmp(word, "--", 2));
+    const char *option = spelled ? word : letter;
     return fb_fail(FB_USAGE,
                    result == ':' ? "%s: option %s needs a value; see 'flashback %s --help'"
                                  : "%s: unknown option %s; see 'flashback %s --help'",
