@@ -187,6 +187,13 @@ ok $((($? == 4) ? 0 : 1)) "list with stdout closed"
         "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/spoilt.h5" --resume
     cmp -s "$scratch/tiny.h5" "$scratch/spoilt.h5"
     ok $? "... leaves the results file as it was"
+    expect 4 "line 2 is damaged.*would be lost" "merge of a damaged journal" \
+        "$flashback" merge "$scratch/of-spoilt.h5" "$scratch/spoilt.jsonl"
+    [ ! -e "$scratch/of-spoilt.h5" ]
+    ok $? "... writes nothing"
+    head -c -9 "$scratch/tiny.jsonl" >"$scratch/cut.jsonl"
+    expect 0 "torn off" "merge of a journal with a torn tail" \
+        "$flashback" merge "$scratch/of-cut.h5" "$scratch/cut.jsonl"
     echo "$tap_count $tap_failed" >"$scratch/counts"
 )
 read -r tap_count tap_failed <"$scratch/counts"
