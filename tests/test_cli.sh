@@ -35,6 +35,8 @@ expect 2 "normal" "an unknown recipe" "$flashback" check -v cpu-split $tiny -r n
 expect 2 "unknown variant 'cpu-magic'" "an unknown variant" "$flashback" check -v cpu-magic $tiny
 expect 2 "option -v needs a value" "an option without its value" "$flashback" check -v
 expect 2 "option --kind needs a value" "... of one that has no letter" "$flashback" table --kind
+expect 2 "option --quiet takes no value" "an option with a value too many" "$flashback" run --quiet=yes
+expect 2 "unknown option -x" "an unknown letter before others" "$flashback" run --set=n=3 -xq
 expect 0 "" "n=0 is a success" "$flashback" check -v cpu-split -v cpu-atomic -p n=0,d=8,dtype=fp32
 expect 0 "" "nk=0 is a success" "$flashback" check -v cpu-split -p nq=4,nk=0,d=8,dtype=fp32
 expect 0 "" "b=0 is a success" "$flashback" check -v cpu-split -p b=0,n=4,d=8,dtype=fp32
