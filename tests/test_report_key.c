@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * test_report_key.c: a figure's key names all series, away from its title and from what is drawn
- * below, however many there are and however long their names; no two of them look the same.
+ * below, however many there are and however long their names; no two of them look the same. Its
+ * subtitle names the machines of what is drawn.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,26 +32,23 @@ static void make_variants(struct fb_results *results)
             char name[64];
             struct make_case one = {name, "fp32", "full", "fp32", "fp32", 1, 8, n, 64, 5, 1};
             struct fb_record record;
-            snprintf(name, sizeof name, "mine-%02d%s", v, v ? "" : "-that-has-a-long-name");
+            snprintf(name, sizeof name, "cpu-mine-%02d%s", v, v ? "" : "-that-has-a-long-name");
             make_record(&record, &one);
             fb_results_add(results, &record);
             fb_record_free(&record);
         }
 }
 
-static char *draw(const char *figure)
+static char *draw(const struct fb_results *results, const char *figure)
 {
-    struct fb_results results;
     struct fb_plot_options options = {.folder = folder, .format = "svg", .figure = figure};
     struct capture capture;
     char path[128], *svg = NULL;
     size_t drawn, length;
-    make_variants(&results);
     capture_begin(&capture);
     fb_status_clear();
-    fb_plot(&results, &options, &drawn);
+    fb_plot(results, &options, &drawn);
     free(capture_end(&capture));
-    fb_results_free(&results);
     snprintf(path, sizeof path, "%s/%s.svg", folder, figure);
     fb_file_read(path, &svg, &length);
     unlink(path);
@@ -74,7 +72,7 @@ static struct heights measure(const char *svg)
         if (sscanf(at + 24, "%lf,%lf", &x, &y) != 2 ||
             sscanf(at, "%*[^\n] <text>%127[^<]", words) != 1)
             continue;
-        if (!strncmp(words, "mine-", 5)) {
+        if (!strncmp(words, "cpu-mine-", 9)) {
             h.entries++;
             h.first = fmin(h.first, y);
             h.last = fmax(h.last, y);
@@ -106,19 +104,13 @@ static int count_points(const char *svg)
     return count;
 }
 
-int main(void)
+static void test_keys(void)
 {
     static const char *const figures[] = {"speed", "memory", "drift"};
-    const char *source = getenv("srcdir");
-    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
-        tap_skip("gnuplot is not installed");
-        return tap_done();
-    }
-    if (!mkdtemp(folder))
-        return 99;
-    setenv("FLASHBACK_DATADIR", source ? source : ".", 0);
+    struct fb_results results;
+    make_variants(&results);
     for (int f = 0; f < 3; f++) {
-        char *svg = draw(figures[f]);
+        char *svg = draw(&results, figures[f]);
         struct heights h = measure(svg ? svg : "");
         tap_ok(h.entries == (f ? VARIANTS : 8), "%s: the key has %d variants", figures[f],
                h.entries);
@@ -129,6 +121,49 @@ int main(void)
             tap_ok(svg && count_points(svg) == VARIANTS, "each has points of its own");
         free(svg);
     }
+    fb_results_free(&results);
+}
+
+static bool says(const struct fb_results *results, const char *words)
+{
+    char *svg = draw(results, "speed");
+    bool there = svg && strstr(svg, words);
+    free(svg);
+    return there;
+}
+
+static void test_machines(void)
+{
+    struct fb_results results;
+    struct fb_run other;
+    make_variants(&results);
+    fb_run_set(&results.runs[0], "gpu_name", "a device");
+    tap_ok(says(&results, "<text>synthetic values, no machine, 2 threads<"),
+           "times of a processor are not said to be a device's");
+    make_run(&other, "elsewhere", 0, 1);
+    fb_run_set(&other, "cpu_model", "a second processor");
+    fb_results_add_run(&results, &other);
+    results.records[1].run = 1;
+    tap_ok(says(&results, "<text>synthetic values, no machine, a second processor<"),
+           "two machines are named");
+    fb_text_set(&results.records[2].backend, "simt");
+    tap_ok(says(&results, "<text>synthetic values, no machine, a second processor and others<"),
+           "and that there are more");
+    fb_results_free(&results);
+}
+
+int main(void)
+{
+    const char *source = getenv("srcdir");
+    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
+        tap_skip("gnuplot is not installed");
+        return tap_done();
+    }
+    if (!mkdtemp(folder))
+        return 99;
+    setenv("FLASHBACK_DATADIR", source ? source : ".", 0);
+    test_keys();
+    test_machines();
     rmdir(folder);
     return tap_done();
 }
