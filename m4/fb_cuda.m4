@@ -162,12 +162,12 @@ AC_DEFUN([FB_HEAD_DIMS], [
   for fb_dim in `AS_ECHO(["$with_head_dims"]) | tr ',;' '  '`; do
     AS_CASE([$fb_dim], [16|32|64|80|96|112|128|160|192|224|256], [],
       [AC_MSG_ERROR([--with-head-dims: "$fb_dim" is none of 16 32 64 80 96 112 128 160 192 224 256])])
-    AS_VAR_APPEND([HEAD_DIMS], [" $fb_dim"])
-    AS_VAR_APPEND([fb_head_dim_calls], [" X($fb_dim)"])
+    AS_CASE([" $HEAD_DIMS "], [*" $fb_dim "*], [], [
+      AS_VAR_APPEND([HEAD_DIMS], ["${HEAD_DIMS:+ }$fb_dim"])
+      AS_VAR_APPEND([fb_head_dim_calls], [" X($fb_dim)"])])
   done
   AS_IF([test -n "$HEAD_DIMS"], [], [AC_MSG_ERROR([--with-head-dims needs a list, such as 64,128])])
   AC_DEFINE_UNQUOTED([FB_FOR_EACH_HEAD_DIM(X)], [$fb_head_dim_calls],
     [Calls X with each head size that families of CUDA variants are compiled for.])
-  AC_DEFINE_UNQUOTED([FB_BUILD_HEAD_DIMS], ["$with_head_dims"], [The same as text.])
   AC_SUBST([HEAD_DIMS])
 ])

@@ -16,7 +16,8 @@ PANEL_HEIGHT = 30 * BARS_MOST + 10
 ROW = PANEL_HEIGHT + 78
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
 WIDTH = (WIDTH < 760) ? 760 : WIDTH
-HEIGHT = 146 + NROW * ROW
+HEIGHT = 66 + NROW * ROW
+SAMPLEN = 1.2
 load 'style.gp'
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
@@ -47,7 +48,7 @@ set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)
 set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows 1 samplen 1.2 textcolor rgb INK
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
 unset border
 unset tics
 unset grid

@@ -9,7 +9,8 @@ PANEL_HEIGHT = 330
 LEFT = 92
 GAP = 26
 WIDTH = LEFT + NP * (PANEL_WIDTH + GAP)
-HEIGHT = 44 + 20 * (1 + NS / 5) + PANEL_HEIGHT + 108
+HEIGHT = PANEL_HEIGHT + 108
+SAMPLEN = 2.5
 load 'style.gp'
 PANEL_WIDTH = (WIDTH - LEFT) / NP - GAP
 
@@ -23,7 +24,7 @@ set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)
 set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen 2.5 textcolor rgb INK
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
 unset border
 unset tics
 unset grid

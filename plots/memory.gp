@@ -5,7 +5,8 @@
 # wider, so that those which lie on each other stay visible.
 
 WIDTH = 820
-HEIGHT = 550
+HEIGHT = 516
+SAMPLEN = 3
 load 'style.gp'
 
 YLOW = 10 ** floor(log10(LOW) - 0.3)
@@ -13,31 +14,54 @@ YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
 ANY_NONE = 0
 stats $DATA using (ANY_NONE = ANY_NONE || column(2) == 0, 0) nooutput
-set label 13 (ANY_NONE ? "▽  no bytes at all" : "") at screen 0.5, \
-    screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'
+NOTE = ANY_NONE ? "▽  no bytes at all" : ""
+line_width(s) = 1.5 + 3.0 * (NS - s) / NS
+point_size(s) = 0.9 + 0.9 * (NS - s) / NS
 
-set title TITLE font fs(12) offset 0, -0.5 textcolor rgb INK
+set multiplot
+
+# Title and key, in a plot of their own: inside the panel the key would hide points.
+eval TITLES
+set lmargin at screen from_left(10)
+set rmargin at screen from_left(WIDTH - 10)
+set tmargin at screen from_top(KEY_TOP)
+set bmargin at screen from_top(HEAD - 4)
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
+unset border
+unset tics
+unset grid
+set xrange [0:1]
+set yrange [0:1]
+plot for [s = 1:NS - 1] -1 with linespoints lw line_width(s) ps point_size(s) \
+         pt point(s) lc rgb color(s) title SERIES[s], \
+     -1 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS]
+unset label
+unset key
+
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
-set tmargin at screen from_top(44)
+set tmargin at screen from_top(HEAD + 10)
 set bmargin at screen from_top(HEIGHT - 70)
-set key left top Left reverse samplen 3 opaque textcolor rgb INK
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set logscale x 2
 set logscale y 10
 set xrange [XLOW / 1.25:XTOP * 1.25]
 set yrange [YLOW:10 ** ceil(log10(TOP) + 0.3)]
 set format y "%.0s %cB"
 set mytics 1
-set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set xlabel "sequence length" offset 0, 0.5 textcolor rgb INK
-set label 1 YLABEL at screen from_left(18), screen from_top(HEIGHT / 2) center rotate by 90 \
-    textcolor rgb INK
+set label 1 YLABEL at screen from_left(18), screen from_top((HEIGHT + HEAD - 60) / 2) \
+    center rotate by 90 textcolor rgb INK
 
 plot $TICKS using 1:(LOW / 100):xtic(2) with points notitle, \
      for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? $2 : NaN) \
-         with linespoints lw (1.5 + 3.0 * (NS - s) / NS) ps (0.9 + 0.9 * (NS - s) / NS) \
-         pt point(s) lc rgb color(s) title SERIES[s], \
-     $DATA index (NS - 1) using 1:2 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS], \
+         with linespoints lw line_width(s) ps point_size(s) \
+         pt point(s) lc rgb color(s) notitle, \
+     $DATA index (NS - 1) using 1:2 with lines dt 2 lw 1.5 lc rgb INK notitle, \
      for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? NaN : FLOOR) \
          with points ps 1.2 pt 10 lc rgb color(s) notitle
+unset multiplot
 set output

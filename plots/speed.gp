@@ -14,7 +14,9 @@ LEFT = 74
 GAP = 26
 WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 60 + 20 * (1 + NS / 3) + NROW * (PANEL_HEIGHT + 72) + 22
+HEIGHT = NROW * (PANEL_HEIGHT + 72) + 40
+SAMPLEN = 1.2
+KEY_MORE = 1 # the GEMM
 load 'style.gp'
 PANEL_WIDTH = (WIDTH - LEFT) / NCOL - GAP
 
@@ -51,7 +53,7 @@ set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)
 set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen 1.2 textcolor rgb INK
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
 unset border
 unset tics
 unset grid

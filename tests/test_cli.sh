@@ -33,7 +33,10 @@ expect 2 "mask" "an unknown mask" "$flashback" check -v cpu-split -p n=8,d=8,mas
 expect 2 "fp12" "unknown numerics" "$flashback" check -v cpu-split $tiny -n dq=fp12
 expect 2 "normal" "an unknown recipe" "$flashback" check -v cpu-split $tiny -r normal@1
 expect 2 "unknown variant 'cpu-magic'" "an unknown variant" "$flashback" check -v cpu-magic $tiny
-expect 2 "needs a value" "an option without its value" "$flashback" check -v
+expect 2 "option -v needs a value" "an option without its value" "$flashback" check -v
+expect 2 "option --kind needs a value" "... of one that has no letter" "$flashback" table --kind
+expect 2 "option --quiet takes no value" "an option with a value too many" "$flashback" run --quiet=yes
+expect 2 "unknown option -x" "an unknown letter before others" "$flashback" run --set=n=3 -xq
 expect 0 "" "n=0 is a success" "$flashback" check -v cpu-split -v cpu-atomic -p n=0,d=8,dtype=fp32
 expect 0 "" "nk=0 is a success" "$flashback" check -v cpu-split -p nq=4,nk=0,d=8,dtype=fp32
 expect 0 "" "b=0 is a success" "$flashback" check -v cpu-split -p b=0,n=4,d=8,dtype=fp32
@@ -186,6 +189,13 @@ ok $((($? == 4) ? 0 : 1)) "list with stdout closed"
         "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/spoilt.h5" --resume
     cmp -s "$scratch/tiny.h5" "$scratch/spoilt.h5"
     ok $? "... leaves the results file as it was"
+    expect 4 "line 2 is damaged.*would be lost" "merge of a damaged journal" \
+        "$flashback" merge "$scratch/of-spoilt.h5" "$scratch/spoilt.jsonl"
+    [ ! -e "$scratch/of-spoilt.h5" ]
+    ok $? "... writes nothing"
+    head -c -9 "$scratch/tiny.jsonl" >"$scratch/cut.jsonl"
+    expect 0 "torn off" "merge of a journal with a torn tail" \
+        "$flashback" merge "$scratch/of-cut.h5" "$scratch/cut.jsonl"
     echo "$tap_count $tap_failed" >"$scratch/counts"
 )
 read -r tap_count tap_failed <"$scratch/counts"

@@ -122,6 +122,23 @@ static void test_flags(void)
     fb_results_free(&results);
 }
 
+static void test_joules(const struct fb_results *all)
+{
+    struct fb_results results;
+    char *text = print(all, FB_TABLE_SPEED, FB_FORMAT_CSV);
+    tap_ok(!strstr(text, ",J,"), "no energy, no column for it");
+    free(text);
+    make_results(&results, "speed");
+    results.records[1].bwd_joules = 2.5;
+    text = print(&results, FB_TABLE_SPEED, FB_FORMAT_CSV);
+    const char *line = find_line(text, "n=256 d=64 fp32 full", "cpu-atomic");
+    tap_ok(strstr(text, "relative,J,check") && line && strtod(field(line, 10, ','), NULL) == 2.5 &&
+               even(text, ',', fields(text, ',')),
+           "the joules of a call have a column where one has any");
+    free(text);
+    fb_results_free(&results);
+}
+
 /* Of the second problem the last variant comes first, as after a run that was cut off. */
 static void test_order(void)
 {
@@ -356,6 +373,7 @@ int main(void)
     make_results(&all, "all");
     test_speed(&all);
     test_flags();
+    test_joules(&all);
     test_order();
     test_threads();
     test_memory();

@@ -98,10 +98,23 @@ enum fb_status fb_cli_add(const char **list, size_t *count, const char *value)
     return FB_OK;
 }
 
+/* A long option with a value that it does not take? getopt tells it by its letter, as it tells an
+ * unknown one, which may stand in a word that is not passed yet. */
+static bool has_vain_value(const char *word, const char *next)
+{
+    bool ahead = next && next[0] == '-' && next[1] != '-' && strchr(next, optopt);
+    return optopt && !strncmp(word, "--", 2) && strchr(word, '=') && !ahead;
+}
+
 enum fb_status fb_cli_bad_option(int result, char **argv)
 {
     char letter[3] = {'-', (char)optopt, '\0'};
-    const char *option = optopt && optopt < 256 ? letter : argv[optind - 1];
+    const char *word = argv[optind - 1]; /* not that of an unknown letter with others behind it */
+    if (result == '?' && has_vain_value(word, argv[optind]))
+        return fb_fail(FB_USAGE, "%s: option %.*s takes no value; see 'flashback %s --help'",
+                       argv[0], (int)strcspn(word, "="), word, argv[0]);
+    bool spelled = !optopt || optopt >= 256 || (result == ':' && !strncmp(word, "--", 2));
+    const char *option = spelled ? word : letter;
     return fb_fail(FB_USAGE,
                    result == ':' ? "%s: option %s needs a value; see 'flashback %s --help'"
                                  : "%s: unknown option %s; see 'flashback %s --help'",

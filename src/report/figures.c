@@ -72,17 +72,39 @@ bool fb_figure_comparable(const struct fb_figure_data *data, const struct fb_rec
     return data->only_other_numerics || standard(record);
 }
 
+/* What a record's times are of: the processor, or the device of its run. */
+static const char *machine_of(const struct fb_results *results, const struct fb_record *r)
+{
+    if (r->run < 0 || (size_t)r->run >= results->run_count)
+        return "";
+    const char *gpu = fb_run_get(&results->runs[r->run], "gpu_name");
+    return *gpu && !fb_threads_of(r) ? gpu : fb_run_get(&results->runs[r->run], "cpu_model");
+}
+
 void fb_figure_machine(struct fb_figure_data *data)
 {
-    if (!data->results->run_count)
-        return;
-    const struct fb_run *run = &data->results->runs[0];
-    const char *gpu = fb_run_get(run, "gpu_name");
-    const char *threads = fb_run_get(run, "threads");
-    bool name_threads = !*gpu && *threads && !data->threads;
-    snprintf(data->subtitle, sizeof data->subtitle, "%.100s%s%.20s%s",
-             *gpu ? gpu : fb_run_get(run, "cpu_model"), name_threads ? ", " : "",
-             name_threads ? threads : "", name_threads ? " threads" : "");
+    const size_t room = sizeof data->subtitle;
+    const char *names[3] = {NULL};
+    size_t count = 0, at = 0;
+    long long threads = 0;
+    for (size_t i = 0; i < data->results->record_count && count < 3; i++) {
+        const struct fb_record *r = &data->results->records[i];
+        const char *name = machine_of(data->results, r);
+        size_t same = 0;
+        if (!fb_figure_timed(r, data->dtype) || !*name)
+            continue;
+        while (same < count && strcmp(names[same], name) != 0)
+            same++;
+        threads = threads ? threads : (long long)fb_threads_of(r);
+        names[same] = name;
+        count += same == count;
+    }
+    for (size_t i = 0; i < count && i < 2; i++)
+        at += (size_t)snprintf(data->subtitle + at, room - at, "%s%.60s", i ? ", " : "", names[i]);
+    if (count > 2)
+        snprintf(data->subtitle + at, room - at, " and others");
+    else if (count == 1 && threads && !data->threads)
+        snprintf(data->subtitle + at, room - at, ", %lld threads", threads);
 }
 
 void fb_figure_scale_rates(struct fb_figure_data *data)

@@ -49,7 +49,8 @@ void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *resul
  * these. */
 bool fb_figure_comparable(const struct fb_figure_data *data, const struct fb_record *record);
 
-/* The subtitle: "Intel Xeon ..., 2 threads", the machine of the first run. */
+/* The subtitle: "Intel Xeon ..., 2 threads", "NVIDIA H200"; two machines where two have been timed,
+ * the processor for what ran on it though there is a device. */
 void fb_figure_machine(struct fb_figure_data *data);
 
 /* Rates in GFLOP/s while none of the chart's reaches 1 TFLOP/s; scales y, low, high, ceilings. */

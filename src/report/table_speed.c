@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * table_speed.c: time and rate of the backward, against the ceiling, the forward and a baseline.
+ * table_speed.c: time, rate and energy of the backward, against the ceiling, the forward and a
+ * baseline.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,16 @@ static double fastest(const struct fb_grouping *grouping)
             if (grouping->groups[g].records[i]->bwd_tflops > most)
                 most = grouping->groups[g].records[i]->bwd_tflops;
     return most;
+}
+
+/* Was the energy of any call measured? Then there is a column for it. */
+static bool any_joules(const struct fb_grouping *grouping)
+{
+    for (size_t g = 0; g < grouping->count; g++)
+        for (size_t i = 0; i < grouping->groups[g].count; i++)
+            if (!isnan(grouping->groups[g].records[i]->bwd_joules))
+                return true;
+    return false;
 }
 
 /* The first variant that was timed with standard numerics. */
@@ -72,7 +83,7 @@ static void put_times(struct fb_sheet *sheet, const struct fb_record *r, double 
 }
 
 static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
-                    const struct fb_record *r, double base, double unit)
+                    const struct fb_record *r, double base, double unit, bool joules)
 {
     char label[FB_LABEL];
     fb_label_variant(r, label);
@@ -83,6 +94,8 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
             fb_sheet_real(sheet, "", NAN);
     else
         put_times(sheet, r, base, unit);
+    if (joules)
+        fb_sheet_four(sheet, r->bwd_joules);
     bool done = fb_record_done(r);
     fb_table_remark(sheet, r, done ? fb_text(r->verdict) : fb_text(r->status));
 }
@@ -93,6 +106,7 @@ void fb_table_speed(struct fb_sheet *sheet, const struct fb_grouping *grouping,
     const char *base_name = baseline ? baseline : first_timed(grouping);
     double most = fastest(grouping);
     double unit = most >= 1 ? 1 : 1000;
+    bool joules = any_joules(grouping);
     char title[256];
     snprintf(title, sizeof title, "Speed of the backward, relative to %s",
              *base_name ? base_name : "nothing");
@@ -106,12 +120,15 @@ void fb_table_speed(struct fb_sheet *sheet, const struct fb_grouping *grouping,
     fb_sheet_column(sheet, "fwd ms");
     fb_sheet_column(sheet, "bwd/fwd");
     fb_sheet_column(sheet, "relative");
+    if (joules)
+        fb_sheet_column(sheet, "J");
     fb_sheet_column(sheet, "<check");
     if (!most && !*base_name)
         return;
     for (size_t g = 0; g < grouping->count; g++) {
         double base = baseline_ms(&grouping->groups[g], base_name);
         for (size_t i = 0; i < grouping->groups[g].count; i++)
-            put_row(sheet, &grouping->groups[g], grouping->groups[g].records[i], base, unit);
+            put_row(sheet, &grouping->groups[g], grouping->groups[g].records[i], base, unit,
+                    joules);
     }
 }

@@ -107,6 +107,7 @@ enum fb_status fb_journal_scan(struct fb_journal_scan *scan, const char *text, s
     if (!lines && !torn_first_line(text, length))
         return fb_fail(FB_CORRUPT, "%s is neither an HDF5 file nor a journal of flashback", path);
     scan->torn_tail = !intact_after(text, scan->good, length);
+    scan->results.cut_short = !scan->torn_tail;
     return fb_text_set(&scan->results.damage, "%s: line %zu is %s; intact records before it: %zu",
                        path, lines + 1, scan->torn_tail ? "torn off" : "damaged",
                        scan->results.record_count);

@@ -32,13 +32,23 @@ static enum fb_status add_note(char **notes, const char *format, ...)
     return FB_OK;
 }
 
-static bool same_machine(const struct fb_run *a, const struct fb_run *b)
+/* The fact that tells the machines of two runs apart; NULL if they are one. */
+static const char *other_machine(const struct fb_run *a, const struct fb_run *b)
 {
     static const char *const names[] = {"host", "cpu_model", "gpu_uuid"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(fb_run_get(a, names[i]), fb_run_get(b, names[i])) != 0)
-            return false;
-    return true;
+            return names[i];
+    return NULL;
+}
+
+static enum fb_status two_machines(const char *path, const struct fb_record *record,
+                                   const struct fb_run *a, const struct fb_run *b)
+{
+    const char *name = other_machine(a, b), *one = fb_run_get(a, name),
+               *other = fb_run_get(b, name);
+    return fb_fail(FB_USAGE, "%s: the case %s was measured on another machine too (%s: %s, %s)",
+                   path, fb_text(record->key), name, *one ? one : "none", *other ? other : "none");
 }
 
 static const struct fb_run *run_of(const struct fb_results *results, const struct fb_record *record)
@@ -57,10 +67,8 @@ static enum fb_status take_records(struct fb_results *all, struct fb_results *fi
         struct fb_record *record = &file->records[i];
         const struct fb_record *older = fb_results_find(all, fb_text(record->key));
         record->run += (int64_t)first_run;
-        if (older && !same_machine(run_of(all, older), run_of(all, record)))
-            return fb_fail(FB_USAGE, "%s: the case %s was measured on another machine too (%s, %s)",
-                           path, fb_text(record->key), fb_run_get(run_of(all, older), "host"),
-                           fb_run_get(run_of(all, record), "host"));
+        if (older && other_machine(run_of(all, older), run_of(all, record)))
+            return two_machines(path, record, run_of(all, older), run_of(all, record));
         replaced += older != NULL;
         FB_TRY(fb_results_add(all, record));
     }
@@ -76,6 +84,8 @@ static enum fb_status take_file(struct fb_results *all, const char *path, char *
     size_t first_run = all->run_count;
     FB_TRY(fb_results_read(&file, path));
     enum fb_status status = FB_OK;
+    if (file.cut_short) /* what is merged is often thrown away */
+        FB_TRY_OUT(fb_fail(FB_CORRUPT, "%s; those behind it would be lost", file.damage));
     if (file.damage)
         FB_TRY_OUT(add_note(notes, "%s", file.damage));
     for (size_t i = 0; i < file.run_count; i++)

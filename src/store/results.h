@@ -43,8 +43,9 @@ struct fb_results {
     size_t run_count;
     struct fb_record *records; /* one a key */
     size_t record_count;
-    char *damage;  /* NULL, or one line: where a journal stopped being readable */
-    size_t *index; /* hash table of the keys: record number + 1, 0 is free; private */
+    char *damage;   /* NULL, or one line: where a journal stopped being readable */
+    bool cut_short; /* ... though lines behind the damage are intact */
+    size_t *index;  /* hash table of the keys: record number + 1, 0 is free; private */
     size_t index_size, record_room;
 };
 
@@ -84,8 +85,9 @@ enum fb_status fb_results_write(const struct fb_results *results, const char *pa
 
 /* Makes one set out of several files: shards, or experiments that belong together. A key that
  * occurs twice on the same machine (host, cpu_model and gpu_uuid): the file named later wins. On
- * two machines: FB_USAGE, since neither number is *the* number. *notes (malloc'd, may be NULL)
- * gets one line a remark: replaced records, shards that are missing. */
+ * two machines: FB_USAGE, since neither number is *the* number. FB_CORRUPT: a journal is damaged
+ * before its last line. *notes (malloc'd, may be NULL) gets one line a remark: replaced records,
+ * a torn tail, shards that are missing. */
 enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
                                 char **notes);
 

@@ -60,19 +60,35 @@ CEILING[1] = NaN
 # SPDX-License-Identifier: BSD-3-Clause
 # memory.gp: bytes beyond inputs and outputs against sequence length, on log axes: a materialised
 # variant climbs with slope 2, the others with slope 1. The last series is the measure: o, lse and
-# delta. No bytes at all are drawn hollow at the bottom. Lines drawn first are wider, so that those
-# which lie on each other stay visible.
+# delta. No bytes at all are drawn hollow at the bottom, and a note says so. Lines drawn first are
+# wider, so that those which lie on each other stay visible.
 
 WIDTH = 820
-HEIGHT = 550
+HEIGHT = 516
+SAMPLEN = 3
 # SPDX-License-Identifier: BSD-3-Clause
-# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
-# (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
+# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and, below its
+# title and key, HEIGHT (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to
+# hold the title, HEIGHT by the HEAD: title, subtitle and a key of all series across the figure.
 
 # Width of a text in pixels, about.
 wide(text, size) = strlen(text) * size * 0.82
 WIDTH = (WIDTH < wide(TITLE, 12) + 40) ? wide(TITLE, 12) + 40 : WIDTH
 WIDTH = (WIDTH < wide(SUBTITLE, 9) + 40) ? wide(SUBTITLE, 9) + 40 : WIDTH
+
+# Rows of the key: gnuplot makes all its columns as wide as the longest name. SAMPLEN is the length of
+# its samples, KEY_MORE counts entries that are no series.
+if (!exists("KEY_MORE")) KEY_MORE = 0
+NAME_WIDTH = 0
+do for [s = 1:NS] {
+    NAME_WIDTH = (NAME_WIDTH < strlen(SERIES[s])) ? strlen(SERIES[s]) : NAME_WIDTH
+}
+KEY_COLUMNS = int((WIDTH - 20) / (9.3 * NAME_WIDTH + 10 * SAMPLEN + 30))
+KEY_COLUMNS = (KEY_COLUMNS < 1) ? 1 : KEY_COLUMNS
+KEY_ROWS = (NS + KEY_MORE + KEY_COLUMNS - 1) / KEY_COLUMNS
+KEY_TOP = (SUBTITLE eq "") ? 34 : 50
+HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
+HEIGHT = HEIGHT + HEAD
 
 if (!exists("FORMAT")) FORMAT = "svg"
 if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
@@ -109,12 +125,25 @@ COLOR[8] = 0xF0E442
 idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(n, "atomic") ? 3 : \
     strstrt(n, "split") ? 4 : strstrt(n, "ordered") ? 5 : strstrt(n, "partials") ? 6 : \
     strstrt(n, "-ml") ? 7 : 0
-BY_IDEA = 1
+BY_IDEA = 0
+do for [i = 1:NS] { if (idea(SERIES[i])) { BY_IDEA = 1 } }
 do for [i = 1:NS] { do for [j = i + 1:NS] {
-    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+    if (idea(SERIES[i]) && idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
 } }
-slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
-color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+# One of no idea that is known here (a plug-in's, a library's) takes a colour that is left.
+array SLOT[NS]
+array TAKEN[8]
+do for [k = 1:8] { TAKEN[k] = 0 }
+do for [i = 1:NS] {
+    SLOT[i] = BY_IDEA ? idea(SERIES[i]) : (i - 1) % 8 + 1
+    if (SLOT[i]) { TAKEN[SLOT[i]] = 1 }
+}
+do for [i = 1:NS] { if (!SLOT[i]) {
+    SLOT[i] = (i - 1) % 8 + 1
+    do for [k in "8 1 2 3 4 5 6 7"] { if (!TAKEN[int(k)]) { SLOT[i] = int(k) } }
+    TAKEN[SLOT[i]] = 1
+} }
+color(s) = COLOR[(NS == 1) ? 3 : SLOT[int(s)]]
 array POINT[8]
 POINT[1] = 4
 POINT[2] = 7
@@ -124,7 +153,8 @@ POINT[5] = 13
 POINT[6] = 11
 POINT[7] = 6
 POINT[8] = 3
-point(s) = POINT[(int(s) - 1) % 8 + 1]
+# Colours come again after eight series, but with other points.
+point(s) = POINT[(int(s) - 1 + 3 * ((int(s) - 1) / 8)) % 8 + 1]
 INK = "#303030"
 FAINT = "#909090"
 ALARM = 0xB00020
@@ -132,13 +162,6 @@ ALARM = 0xB00020
 # From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
 from_left(x) = real(x) / WIDTH
 from_top(y) = 1 - real(y) / HEIGHT
-
-# Rows that a key of all series needs across the figure.
-KEY_WIDTH = 0
-do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
-KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
-KEY_TOP = (SUBTITLE eq "") ? 34 : 50
-HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
 # What an arrow at the end of a whisker means.
 NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
@@ -161,29 +184,56 @@ unset key
 YLOW = 10 ** floor(log10(LOW) - 0.3)
 YLOW = (YLOW < 1) ? 1 : YLOW
 FLOOR = YLOW * 1.5
+ANY_NONE = 0
+stats $DATA using (ANY_NONE = ANY_NONE || column(2) == 0, 0) nooutput
+NOTE = ANY_NONE ? "▽  no bytes at all" : ""
+line_width(s) = 1.5 + 3.0 * (NS - s) / NS
+point_size(s) = 0.9 + 0.9 * (NS - s) / NS
 
-set title TITLE font fs(12) offset 0, -0.5 textcolor rgb INK
+set multiplot
+
+# Title and key, in a plot of their own: inside the panel the key would hide points.
+eval TITLES
+set lmargin at screen from_left(10)
+set rmargin at screen from_left(WIDTH - 10)
+set tmargin at screen from_top(KEY_TOP)
+set bmargin at screen from_top(HEAD - 4)
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
+unset border
+unset tics
+unset grid
+set xrange [0:1]
+set yrange [0:1]
+plot for [s = 1:NS - 1] -1 with linespoints lw line_width(s) ps point_size(s) \
+         pt point(s) lc rgb color(s) title SERIES[s], \
+     -1 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS]
+unset label
+unset key
+
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
-set tmargin at screen from_top(44)
+set tmargin at screen from_top(HEAD + 10)
 set bmargin at screen from_top(HEIGHT - 70)
-set key left top Left reverse samplen 3 opaque textcolor rgb INK
+set border 3 lc rgb INK
+set xtics nomirror out textcolor rgb INK
+set ytics nomirror out textcolor rgb INK
+set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set logscale x 2
 set logscale y 10
 set xrange [XLOW / 1.25:XTOP * 1.25]
 set yrange [YLOW:10 ** ceil(log10(TOP) + 0.3)]
 set format y "%.0s %cB"
 set mytics 1
-set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
-set xlabel "sequence length" textcolor rgb INK
-set label 1 YLABEL at screen from_left(18), screen from_top(HEIGHT / 2) center rotate by 90 \
-    textcolor rgb INK
+set xlabel "sequence length" offset 0, 0.5 textcolor rgb INK
+set label 1 YLABEL at screen from_left(18), screen from_top((HEIGHT + HEAD - 60) / 2) \
+    center rotate by 90 textcolor rgb INK
 
 plot $TICKS using 1:(LOW / 100):xtic(2) with points notitle, \
      for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? $2 : NaN) \
-         with linespoints lw (1.5 + 3.0 * (NS - s) / NS) ps (0.9 + 0.9 * (NS - s) / NS) \
-         pt point(s) lc rgb color(s) title SERIES[s], \
-     $DATA index (NS - 1) using 1:2 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS], \
+         with linespoints lw line_width(s) ps point_size(s) \
+         pt point(s) lc rgb color(s) notitle, \
+     $DATA index (NS - 1) using 1:2 with lines dt 2 lw 1.5 lc rgb INK notitle, \
      for [s = 1:NS - 1] $DATA index (s - 1) using 1:($2 > 0 ? NaN : FLOOR) \
          with points ps 1.2 pt 10 lc rgb color(s) notitle
+unset multiplot
 set output

@@ -243,15 +243,32 @@ LEFT = 74
 GAP = 26
 WIDTH = LEFT + NCOL * (PANEL_WIDTH + GAP)
 WIDTH = (WIDTH < 640) ? 640 : WIDTH
-HEIGHT = 60 + 20 * (1 + NS / 3) + NROW * (PANEL_HEIGHT + 72) + 22
+HEIGHT = NROW * (PANEL_HEIGHT + 72) + 40
+SAMPLEN = 1.2
+KEY_MORE = 1 # the GEMM
 # SPDX-License-Identifier: BSD-3-Clause
-# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and HEIGHT
-# (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to hold the title.
+# style.gp: what all figures share: terminal, font, colours, axes. A figure sets WIDTH and, below its
+# title and key, HEIGHT (pixels of 1/96 inch) and loads this file before its first plot; WIDTH grows to
+# hold the title, HEIGHT by the HEAD: title, subtitle and a key of all series across the figure.
 
 # Width of a text in pixels, about.
 wide(text, size) = strlen(text) * size * 0.82
 WIDTH = (WIDTH < wide(TITLE, 12) + 40) ? wide(TITLE, 12) + 40 : WIDTH
 WIDTH = (WIDTH < wide(SUBTITLE, 9) + 40) ? wide(SUBTITLE, 9) + 40 : WIDTH
+
+# Rows of the key: gnuplot makes all its columns as wide as the longest name. SAMPLEN is the length of
+# its samples, KEY_MORE counts entries that are no series.
+if (!exists("KEY_MORE")) KEY_MORE = 0
+NAME_WIDTH = 0
+do for [s = 1:NS] {
+    NAME_WIDTH = (NAME_WIDTH < strlen(SERIES[s])) ? strlen(SERIES[s]) : NAME_WIDTH
+}
+KEY_COLUMNS = int((WIDTH - 20) / (9.3 * NAME_WIDTH + 10 * SAMPLEN + 30))
+KEY_COLUMNS = (KEY_COLUMNS < 1) ? 1 : KEY_COLUMNS
+KEY_ROWS = (NS + KEY_MORE + KEY_COLUMNS - 1) / KEY_COLUMNS
+KEY_TOP = (SUBTITLE eq "") ? 34 : 50
+HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
+HEIGHT = HEIGHT + HEAD
 
 if (!exists("FORMAT")) FORMAT = "svg"
 if (!exists("OUTPUT")) OUTPUT = NAME . "." . FORMAT
@@ -288,12 +305,25 @@ COLOR[8] = 0xF0E442
 idea(n) = strstrt(n, "naive-recompute") ? 2 : strstrt(n, "naive") ? 1 : strstrt(n, "atomic") ? 3 : \
     strstrt(n, "split") ? 4 : strstrt(n, "ordered") ? 5 : strstrt(n, "partials") ? 6 : \
     strstrt(n, "-ml") ? 7 : 0
-BY_IDEA = 1
+BY_IDEA = 0
+do for [i = 1:NS] { if (idea(SERIES[i])) { BY_IDEA = 1 } }
 do for [i = 1:NS] { do for [j = i + 1:NS] {
-    if (idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
+    if (idea(SERIES[i]) && idea(SERIES[i]) == idea(SERIES[j])) { BY_IDEA = 0 }
 } }
-slot(s) = BY_IDEA && idea(SERIES[int(s)]) ? idea(SERIES[int(s)]) : (int(s) - 1) % 8 + 1
-color(s) = COLOR[(NS == 1) ? 3 : slot(s)]
+# One of no idea that is known here (a plug-in's, a library's) takes a colour that is left.
+array SLOT[NS]
+array TAKEN[8]
+do for [k = 1:8] { TAKEN[k] = 0 }
+do for [i = 1:NS] {
+    SLOT[i] = BY_IDEA ? idea(SERIES[i]) : (i - 1) % 8 + 1
+    if (SLOT[i]) { TAKEN[SLOT[i]] = 1 }
+}
+do for [i = 1:NS] { if (!SLOT[i]) {
+    SLOT[i] = (i - 1) % 8 + 1
+    do for [k in "8 1 2 3 4 5 6 7"] { if (!TAKEN[int(k)]) { SLOT[i] = int(k) } }
+    TAKEN[SLOT[i]] = 1
+} }
+color(s) = COLOR[(NS == 1) ? 3 : SLOT[int(s)]]
 array POINT[8]
 POINT[1] = 4
 POINT[2] = 7
@@ -303,7 +333,8 @@ POINT[5] = 13
 POINT[6] = 11
 POINT[7] = 6
 POINT[8] = 3
-point(s) = POINT[(int(s) - 1) % 8 + 1]
+# Colours come again after eight series, but with other points.
+point(s) = POINT[(int(s) - 1 + 3 * ((int(s) - 1) / 8)) % 8 + 1]
 INK = "#303030"
 FAINT = "#909090"
 ALARM = 0xB00020
@@ -311,13 +342,6 @@ ALARM = 0xB00020
 # From pixels, counted from the left and from the top, to gnuplot's screen coordinates.
 from_left(x) = real(x) / WIDTH
 from_top(y) = 1 - real(y) / HEIGHT
-
-# Rows that a key of all series needs across the figure.
-KEY_WIDTH = 0
-do for [s = 1:NS] { KEY_WIDTH = KEY_WIDTH + wide(SERIES[s], 10) + 60 }
-KEY_ROWS = int(KEY_WIDTH / (WIDTH - 40.0)) + 1
-KEY_TOP = (SUBTITLE eq "") ? 34 : 50
-HEAD = KEY_TOP + 10 + 20 * KEY_ROWS
 
 # What an arrow at the end of a whisker means.
 NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
@@ -371,7 +395,7 @@ set lmargin at screen from_left(10)
 set rmargin at screen from_left(WIDTH - 10)
 set tmargin at screen from_top(KEY_TOP)
 set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen 1.2 textcolor rgb INK
+set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
 unset border
 unset tics
 unset grid
