@@ -5,10 +5,12 @@
  * the judge makes of rows outside its sample.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/half.h"
+#include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
 #include "measure/buffers.h"
@@ -120,24 +122,79 @@ static void write_dq(struct trial *t)
 static void test_stray_row(void)
 {
     struct trial t;
-    char text[256];
+    struct fb_whole_suspects suspects;
     if (!trial_open(&t, "b=2,h=2,n=40,d=16,causal,dtype=bf16"))
         return;
     const struct fb_tensor *dq = &t.buffers.args.dq;
     struct fb_metrics sampled = {.row_rel_l2 = 4e-3, .bound_ratio = 0.5};
     write_dq(&t);
-    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, text);
-    tap_ok(!*text && sampled.rel_l2 < 4e-3 && sampled.rel_l2 > 0 && sampled.cosine > 0.9999 &&
-               sampled.elements == 2 * 2 * 40 * 16 && sampled.bound_ratio == 0.5,
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, &suspects);
+    tap_ok(!suspects.count && sampled.rel_l2 < 4e-3 && sampled.rel_l2 > 0 &&
+               sampled.cosine > 0.9999 && sampled.elements == 2 * 2 * 40 * 16 &&
+               sampled.bound_ratio == 0.5,
            "rounded values pass, and all elements are counted");
     sampled.row_rel_l2 = 4e-3;
     for (int64_t c = 0; c < 16; c++) /* row [1,0,17] */
         fb_element_write(dq->data, FB_BF16, ((1 * 2 + 0) * 40 + 17) * 16 + c, 0);
-    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, text);
-    tap_ok(strstr(text, "dq: row [1,0,17]") != NULL, "a lost row is found: %s", text);
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, &suspects);
+    tap_ok(suspects.count == 1 && suspects.rows[0] == 97, "a lost row is suspect");
     sampled.row_rel_l2 = 0.3;
-    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, text);
-    tap_ok(!*text, "where sampled rows are as far off, it is no news");
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, &suspects);
+    tap_ok(!suspects.count, "where sampled rows are as far off, it is no news");
+    sampled.row_rel_l2 = 4e-3;
+    for (int64_t r = 60; r < 100; r++)
+        for (int64_t c = 0; c < 16; c++)
+            fb_element_write(dq->data, FB_BF16, r * 16 + c,
+                             (r == 71 ? 9 : 3) * t.values.dq[r * 16 + c]);
+    fb_whole_compare(&t.values, FB_JUDGED_DQ, dq, FB_BF16, &sampled, &suspects);
+    bool sorted = suspects.count == FB_WHOLE_SUSPECTS, worst = false;
+    for (int64_t n = 0; n < suspects.count; n++) {
+        sorted &= n == 0 || suspects.rows[n] > suspects.rows[n - 1];
+        worst |= suspects.rows[n] == 71;
+    }
+    tap_ok(sorted && worst, "of many the furthest are, in order");
+    trial_close(&t);
+}
+
+/* Element 5 of row 50 of dk, so many times its bound off: what the judge says. */
+static enum fb_verdict verdict_at(struct trial *t, const struct fb_model *model,
+                                  const struct fb_ref_tensors *values, double times, char *text)
+{
+    const struct fb_whole_suspects suspects = {.rows = {50}, .count = 1};
+    const struct fb_tensor *dk = &t->buffers.args.dk;
+    enum fb_verdict verdict = FB_VERDICT_ABSENT;
+    double *allowed = fb_model_allowed(model, values, FB_JUDGED_DK, 16, true);
+    for (int64_t c = 0; allowed && c < 16; c++)
+        fb_element_write(dk->data, FB_BF16, 50 * 16 + c,
+                         values->dk[c] + (c == 5 ? times * allowed[c] : 0));
+    if (fb_whole_judge(&t->inputs, model, FB_JUDGED_DK, dk, &suspects, &verdict, text) != FB_OK)
+        snprintf(text, 256, "%s", fb_status_message());
+    free(allowed);
+    return verdict;
+}
+
+static void test_suspects(void)
+{
+    static const int64_t none = 0, row = 50;
+    const struct fb_ref_rows rows = {&none, &row, 0, 1};
+    struct fb_ref_tensors values = {0};
+    struct fb_model *model;
+    struct trial t;
+    char text[256];
+    if (!trial_open(&t, "b=1,h=2,n=40,d=16,dtype=bf16"))
+        return;
+    memset(t.buffers.args.dk.data, 0, 2 * 40 * 16 * 2);
+    if (fb_model_make(&t.inputs, &rows, &fb_numerics_standard, 0, 0, &values, &model) != FB_OK) {
+        tap_ok(false, "%s", fb_status_message());
+        return;
+    }
+    enum fb_verdict within = verdict_at(&t, model, &values, 0.9, text);
+    tap_ok(within == FB_VERDICT_PASS && !*text, "a suspect within its bound passes %s", text);
+    enum fb_verdict beyond = verdict_at(&t, model, &values, 1.3, text);
+    tap_ok(beyond == FB_VERDICT_FAIL && strstr(text, "dk: row [0,1,10]"), "... beyond fails: %s",
+           text);
+    fb_model_free(model);
+    fb_ref_free(&values);
     trial_close(&t);
 }
 
@@ -193,6 +250,7 @@ int main(void)
 {
     test_device();
     test_stray_row();
+    test_suspects();
     test_agreement();
     test_known_forward();
     return tap_done();

@@ -340,21 +340,28 @@ static void certify(const struct fb_judge *judge, unsigned roundings, const stru
                  m.want, covered ? "; a declared rounding" : "");
 }
 
-/* The rows outside the sample: a gross error fails the tensor whatever was declared. */
-static enum fb_status judge_whole(struct fb_judge *judge, const struct subject *s,
-                                  struct fb_judgement *j)
+/* The rows outside the sample: those that are grossly off must keep to their bound, too. */
+static enum fb_status judge_whole(struct fb_judge *judge, const struct fb_model *model,
+                                  const struct subject *s, struct fb_judgement *j)
 {
-    char text[256];
+    const struct fb_model *const models[] = {model, judge->models};
+    enum fb_verdict *const verdicts[] = {&j->declared[s->which], &j->standard[s->which]};
+    struct fb_whole_suspects suspects;
     if (!fb_judged_array(&judge->whole, s->which) || s->which == FB_JUDGED_LSE ||
         j->metrics[s->which].nonfinite)
         return FB_OK;
     FB_TRY(fb_whole_compare(&judge->whole, s->which, s->tensor, judge->args.problem->dtype,
-                            &j->metrics[s->which], text));
-    if (!*text)
-        return FB_OK;
-    j->declared[s->which] = j->standard[s->which] = FB_VERDICT_FAIL;
-    if (!j->reason[0])
-        snprintf(j->reason, sizeof j->reason, "%s", text);
+                            &j->metrics[s->which], &suspects));
+    enum fb_verdict verdict = FB_VERDICT_PASS;
+    for (int n = 0; n < 2 && suspects.count; n++) {
+        char text[256] = "";
+        if (n == 0 || models[1] != models[0])
+            FB_TRY(fb_whole_judge(&judge->inputs, models[n], s->which, s->tensor, &suspects,
+                                  &verdict, text));
+        *verdicts[n] = worse(*verdicts[n], verdict);
+        if (n == 0 && !j->reason[0])
+            snprintf(j->reason, sizeof j->reason, "%s", text);
+    }
     return FB_OK;
 }
 
@@ -373,7 +380,7 @@ enum fb_status fb_judge_compare(struct fb_judge *judge, const struct fb_declarat
         j->standard[which] = j->declared[which];
         if (model != standard)
             FB_TRY(judge_tensor(judge, standard, &s, &ignored, &j->standard[which]));
-        FB_TRY(judge_whole(judge, &s, j));
+        FB_TRY(judge_whole(judge, model, &s, j));
         if (model == standard)
             certify(judge, declared->roundings, &s, j);
         fb_judge_suspect(declared->numerics, which, j);

@@ -171,6 +171,8 @@ static void find_worst_row(const struct fb_metrics_input *in, const struct row *
         const double off = norm_ratio(rows[r].error, fmax(rows[r].reference, typical));
         if (in->row_errors)
             in->row_errors[r] = rows[r].error;
+        if (in->row_offs)
+            in->row_offs[r] = off;
         if (off > m->row_rel_l2) {
             m->row_rel_l2 = off;
             m->worst_row = flat_row(in, r);

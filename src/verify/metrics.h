@@ -44,6 +44,7 @@ struct fb_metrics_input {
     int64_t count;
     enum fb_dtype band; /* whose fixed band applies */
     double *row_errors; /* [count], gets ||x_r - ref_r||^2 of every row, or NULL */
+    double *row_offs;   /* [count], gets what row_rel_l2 is the largest of, or NULL */
     bool lse;           /* the tensor is an lse: -inf stands for a row without keys */
 };
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -66,38 +67,115 @@ bool fb_whole_agrees(const struct fb_ref_tensors *whole, const struct fb_ref_inp
 /* ---- Comparing ----------------------------------------------------------------------------------
  */
 
-static void say(enum fb_judged which, const struct fb_tensor *t, const struct fb_metrics *all,
-                double sampled, char text[256])
+/* Keeps the furthest of the rows that are further off than a limit. */
+static void find_suspects(const double *offs, int64_t count, double limit,
+                          struct fb_whole_suspects *s)
 {
-    const int64_t row = all->worst_row;
-    snprintf(text, 256,
-             "%s: row [%lld,%lld,%lld], outside the sample, is off by %.2g of its norm (sampled "
-             "rows by at most %.2g)",
-             fb_judged_name(which), (long long)(row / t->shape[2] / t->shape[1]),
-             (long long)(row / t->shape[2] % t->shape[1]), (long long)(row % t->shape[2]),
-             all->row_rel_l2, sampled);
+    for (int64_t row = 0; row < count; row++) {
+        int64_t least = 0;
+        if (!(offs[row] > limit))
+            continue;
+        if (s->count == FB_WHOLE_SUSPECTS) { /* the nearest leaves, if it is nearer than this one */
+            for (int64_t n = 1; n < s->count; n++)
+                least = offs[s->rows[n]] < offs[s->rows[least]] ? n : least;
+            if (offs[s->rows[least]] >= offs[row])
+                continue;
+            s->count--;
+            memmove(s->rows + least, s->rows + least + 1,
+                    (size_t)(s->count - least) * sizeof *s->rows);
+        }
+        s->rows[s->count++] = row;
+    }
 }
 
 enum fb_status fb_whole_compare(const struct fb_ref_tensors *whole, enum fb_judged which,
                                 const struct fb_tensor *t, enum fb_dtype band,
-                                struct fb_metrics *metrics, char text[256])
+                                struct fb_metrics *metrics, struct fb_whole_suspects *suspects)
 {
+    const int64_t count = t->shape[0] * t->shape[1] * t->shape[2];
+    double *offs = malloc((size_t)(count + 1) * sizeof *offs);
     const struct fb_metrics_input every = {.tensor = t,
                                            .reference = fb_judged_array(whole, which),
-                                           .count = t->shape[0] * t->shape[1] * t->shape[2],
-                                           .band = band};
-    const double sampled = metrics->row_rel_l2;
+                                           .count = count,
+                                           .band = band,
+                                           .row_offs = offs};
     struct fb_metrics all;
+    enum fb_status status =
+        offs ? fb_metrics_compare(&every, &all) : fb_fail(FB_NO_MEMORY, "no memory to judge rows");
+    suspects->count = 0;
+    if (status == FB_OK) {
+        find_suspects(offs, count, fmax(FB_WHOLE_PART, FB_WHOLE_TIMES * metrics->row_rel_l2),
+                      suspects);
+        all.nonfinite = metrics->nonfinite;
+        all.bound_ratio = metrics->bound_ratio;
+        all.noise_ratio = metrics->noise_ratio;
+        memcpy(all.worst, metrics->worst, sizeof all.worst);
+        all.worst_got = metrics->worst_got;
+        all.worst_want = metrics->worst_want;
+        *metrics = all;
+    }
+    free(offs);
+    return status;
+}
+
+/* ---- Judging the suspects -----------------------------------------------------------------------
+ */
+
+static void say(enum fb_judged which, const struct fb_metrics *m, double rho,
+                enum fb_verdict verdict, char text[256])
+{
+    const int64_t *at = m->worst;
+    int used = snprintf(
+        text, 256, "%s: row [%lld,%lld,%lld], outside the sample, is off by %.2g of its norm ",
+        fb_judged_name(which), (long long)at[0], (long long)at[1], (long long)at[2], m->row_rel_l2);
+    if (verdict == FB_VERDICT_FAIL)
+        snprintf(text + used, 256 - (size_t)used, "and %.3g times its bound", m->bound_ratio);
+    else
+        snprintf(text + used, 256 - (size_t)used,
+                 "where fp32 leaves p uncertain by %.2g: no verdict", rho);
+}
+
+enum fb_status fb_whole_judge(const struct fb_ref_inputs *inputs, const struct fb_model *model,
+                              enum fb_judged which, const struct fb_tensor *t,
+                              const struct fb_whole_suspects *suspects, enum fb_verdict *verdict,
+                              char text[256])
+{
+    const bool key_side = which == FB_JUDGED_DK || which == FB_JUDGED_DV;
+    const int64_t none = 0, count = suspects->count;
+    const struct fb_ref_rows rows = {.q = key_side ? &none : suspects->rows,
+                                     .k = key_side ? suspects->rows : &none,
+                                     .q_count = key_side ? 0 : count,
+                                     .k_count = key_side ? count : 0};
+    struct fb_ref_tensors values = {0};
+    struct fb_model *bound = NULL;
+    struct fb_metrics m;
+    double *allowed = NULL;
+    enum fb_status status = FB_OK;
     text[0] = '\0';
-    FB_TRY(fb_metrics_compare(&every, &all));
-    if (all.row_rel_l2 > FB_WHOLE_PART && all.row_rel_l2 > FB_WHOLE_TIMES * sampled)
-        say(which, t, &all, sampled, text);
-    all.nonfinite = metrics->nonfinite;
-    all.bound_ratio = metrics->bound_ratio;
-    all.noise_ratio = metrics->noise_ratio;
-    memcpy(all.worst, metrics->worst, sizeof all.worst);
-    all.worst_got = metrics->worst_got;
-    all.worst_want = metrics->worst_want;
-    *metrics = all;
-    return FB_OK;
+    *verdict = FB_VERDICT_PASS;
+    FB_TRY_OUT(
+        fb_model_make(inputs, &rows, &model->numerics, model->bm, model->bn, &values, &bound));
+    allowed = fb_model_allowed(bound, &values, which, count * t->shape[3], t->dtype != FB_FP32);
+    if (!allowed) {
+        status = fb_fail(FB_NO_MEMORY, "no memory to judge rows");
+        goto out;
+    }
+    const struct fb_metrics_input input = {.tensor = t,
+                                           .reference = fb_judged_array(&values, which),
+                                           .allowed = allowed,
+                                           .rows = suspects->rows,
+                                           .count = count,
+                                           .band = inputs->problem->dtype};
+    FB_TRY_OUT(fb_metrics_compare(&input, &m));
+    if (!(bound->spread.rho <= FB_BOUND_RHO_MAX))
+        *verdict = FB_VERDICT_NOT_CHECKABLE;
+    else if (!(m.bound_ratio <= 1))
+        *verdict = FB_VERDICT_FAIL;
+    if (*verdict != FB_VERDICT_PASS)
+        say(which, &m, bound->spread.rho, *verdict, text);
+out:
+    free(allowed);
+    fb_model_free(bound);
+    fb_ref_free(&values);
+    return status;
 }
