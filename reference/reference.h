@@ -114,6 +114,7 @@ struct fb_ref_roundings {
         double term;          /* sum |terms| of term sqrt(n) + step f(T), T = tiles with terms, */
         double step;          /* f(T) = sqrt(T) up to `stagnation` tiles and T beyond */
         double stagnation;    /* 0: always T; INFINITY: always sqrt(T) */
+        double floor;         /* absolute error of one tile's rounding (subnormals) */
         int64_t tile;         /* rows; 0: everything is one tile */
     } sum_o, sum_dq, sum_dkv;
 };

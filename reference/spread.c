@@ -8,14 +8,31 @@
 
 #include "reference/internal.h"
 
-/* Error of a sum of count terms from each of `heads` heads, relative to its sum of |terms|. */
-static double sum_error(const struct fb_ref_sum *sum, int64_t count, int64_t heads)
+/* How often a sum of count terms from each of `heads` heads is rounded. */
+static double tiles_of(const struct fb_ref_sum *sum, int64_t count, int64_t heads)
 {
     double tiles = (double)heads;
     if (sum->tile > 0)
         tiles *= (double)((count + sum->tile - 1) / sum->tile + 1);
+    return tiles;
+}
+
+/* Error of such a sum, relative to its sum of |terms|. */
+static double sum_error(const struct fb_ref_sum *sum, int64_t count, int64_t heads)
+{
+    double tiles = tiles_of(sum, count, heads);
     double steps = tiles <= sum->stagnation ? sqrt(tiles) : tiles;
     return sum->term * sqrt((double)(count * heads)) + sum->step * steps;
+}
+
+/* Its error below the smallest normal number, where what is too small is lost each time; sums of
+ * nothing but zeros stay 0. Sums are scaled before or after: the larger counts. */
+static void add_floor(const struct fb_ref_sum *sum, int64_t count, double scale, int64_t n,
+                      double *error)
+{
+    const double floor = sum->floor * tiles_of(sum, count, 1) * fmax(1, scale);
+    for (int64_t c = 0; c < n && floor > 0; c++)
+        error[c] += error[c] > 0 ? floor : 0;
 }
 
 /* Absolute error of the score, before the lse is subtracted. */
@@ -122,6 +139,7 @@ void fb_ref_dq_spread(const struct fb_ref_group *g, int64_t head, const struct f
         double error = ds_error(g, row, &pairs[n], accumulation);
         fb_ref_axpy_size(g->d, scale * error, fb_ref_k(g, pairs[n].j), dq);
     }
+    add_floor(&g->want->roundings->sum_dq, count, scale, g->d, dq);
 }
 
 void fb_ref_dkv_spread(const struct fb_ref_group *g, int64_t head, const struct fb_ref_pair *pairs,
@@ -137,6 +155,8 @@ void fb_ref_dkv_spread(const struct fb_ref_group *g, int64_t head, const struct 
         fb_ref_axpy_size(g->dv, p_error(g, pair, rho_of(g, row, pair), accumulation),
                          fb_ref_dout(g, head, pair->i), dv);
     }
+    add_floor(&g->want->roundings->sum_dkv, count, scale, g->d, dk);
+    add_floor(&g->want->roundings->sum_dkv, count, 1, g->dv, dv);
 }
 
 /* dbias is fp32 and sums over the heads and batches that share the bias. */

@@ -299,6 +299,22 @@ static void small_and_odd(void)
     }
 }
 
+/* Sums in fp16 beside values in another type: what is below 2^-24 gets lost, or rounded up to it.
+ */
+static void small_sums(void)
+{
+    static const char *const shapes[] = {"n=300,d=32,causal,dtype=bf16",
+                                         "n=300,d=32,scale=3,dtype=fp32",
+                                         "h=4,hk=2,n=200,d=24,scale=0.01,dtype=bf16"};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        struct bench bench;
+        open_bench(&bench, shapes[s], DATA_TINY);
+        passes(&bench, "dkv=fp16,dq=fp16", 64, 64, false);
+        passes(&bench, "dkv=fp16,dq=fp16", 16, 32, true);
+        close_bench(&bench);
+    }
+}
+
 /* delta errs once a query: with three of them a few numbers are the error of all of dk, and its
  * norm is a matter of luck. */
 static void few_queries(void)
@@ -400,6 +416,7 @@ int main(void)
     remarks();
     correct_kernels();
     small_and_odd();
+    small_sums();
     few_queries();
     mistakes();
     accumulators();

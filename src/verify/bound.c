@@ -36,6 +36,7 @@ static struct fb_ref_sum sum_of(enum fb_acc acc, int64_t tile)
     case FB_ACC_FP16:
         sum.step = 0x1p-11;
         sum.stagnation = 512;
+        sum.floor = 0x1p-25;
         break;
     case FB_ACC_BF16_STOCHASTIC: /* errors up to a whole ulp, but never biased */
         sum.step = 0x1p-8;
