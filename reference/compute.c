@@ -104,12 +104,11 @@ static void query_row(struct fb_ref_group *g, int64_t head, int64_t i, int64_t a
         fb_ref_row_error(g, head, i, pairs, count);
     if (spread && at >= 0)
         fb_ref_o_spread(g, head, pairs, count, spread->o + at * g->dv, spread->lse + at);
-    if (em && at >= 0) {
-        fb_ref_o_emulate(g, head, pairs, count, em->o + at * g->dv);
-        memcpy(o, em->o + at * g->dv, (size_t)g->dv * sizeof *o);
-    }
+    double *emulated = em && at >= 0 ? em->o + at * g->dv : NULL;
+    if (emulated)
+        fb_ref_o_emulate(g, head, pairs, count, emulated);
     if (em && gradients)
-        fb_ref_row_cast(g, head, i, o, pairs, count);
+        fb_ref_row_cast(g, head, i, o, emulated, pairs, count);
     if (at >= 0 && gradients)
         query_gradients(g, head, at, pairs, count, sums + g->dv);
 }

@@ -82,8 +82,35 @@ void fb_ref_o_emulate(const struct fb_ref_group *g, int64_t head, const struct f
     fb_ref_emulate_finish(g, FB_ACC_FP64, o, g->dv);
 }
 
+static double delta_of(const struct fb_ref_group *g, const double *dout, const double *o)
+{
+    double delta = 0;
+    for (int64_t c = 0; c < g->dv; c++)
+        delta += dout[c] * fb_ref_round(g->want->casts->output, o[c]);
+    return delta;
+}
+
+/* The forward may have rounded p as it is, or against the largest of the row, or of some keys of
+ * it. The largest itself is then 1 and exact in one row after the other, or with dropout off by the
+ * same in all of them. Of the first two the one that is further off stands for all. */
+static double delta_made(const struct fb_ref_group *g, const struct fb_ref_row *row,
+                         const double *dout, const double *o, const double *emulated,
+                         const struct fb_ref_pair *pairs, int64_t count)
+{
+    double exact = 0, as_it_is = delta_of(g, dout, emulated), scaled = delta_of(g, dout, o);
+    for (int64_t c = 0; c < g->dv; c++)
+        exact += dout[c] * o[c];
+    for (int64_t n = 0; n < count; n++) {
+        double f = pairs[n].f, p = pairs[n].p * f;
+        if (f > 0)
+            scaled +=
+                (fb_ref_round(g->want->casts->p_ds, p * row->sum) / row->sum - p) * pairs[n].dp / f;
+    }
+    return fabs(scaled - exact) > fabs(as_it_is - exact) ? scaled : as_it_is;
+}
+
 void fb_ref_row_cast(const struct fb_ref_group *g, int64_t head, int64_t i, const double *o,
-                     const struct fb_ref_pair *pairs, int64_t count)
+                     const double *emulated, const struct fb_ref_pair *pairs, int64_t count)
 {
     const struct fb_ref_casts *casts = g->want->casts;
     struct fb_ref_row *row = fb_ref_row(g, head, i);
@@ -93,9 +120,10 @@ void fb_ref_row_cast(const struct fb_ref_group *g, int64_t head, int64_t i, cons
     if (casts->recomputed)
         for (int64_t n = 0; n < count; n++)
             row->delta_cast += p_of(row, &pairs[n]) * pairs[n].dp;
+    else if (emulated)
+        row->delta_cast = delta_made(g, row, dout, o, emulated, pairs, count);
     else
-        for (int64_t c = 0; c < g->dv; c++)
-            row->delta_cast += dout[c] * fb_ref_round(casts->output, o[c]);
+        row->delta_cast = delta_of(g, dout, o);
     row->delta_cast = fb_ref_round(casts->delta, row->delta_cast - g->dlse[head * g->nq + i]);
 }
 

@@ -137,12 +137,13 @@ void fb_ref_dbias_spread(const struct fb_ref_group *g, int64_t head,
                          const struct fb_ref_pair *pairs, int64_t count, double *dbias);
 double fb_ref_dsink_spread(const struct fb_ref_group *g, int64_t head);
 
-/* emulate.c: the same values under want->casts. Rows first: lse_cast and delta_cast, from the
- * emulated o. dk and dv stand for the accumulators from head to head; finish rounds to outputs. */
+/* emulate.c: the same values under want->casts. Rows first: lse_cast and delta_cast, from o and the
+ * emulated one (NULL, and no pairs: p is exact in the forward). dk and dv stand for the
+ * accumulators from head to head; finish rounds to outputs. */
 void fb_ref_o_emulate(const struct fb_ref_group *g, int64_t head, const struct fb_ref_pair *pairs,
                       int64_t count, double *o);
 void fb_ref_row_cast(const struct fb_ref_group *g, int64_t head, int64_t i, const double *o,
-                     const struct fb_ref_pair *pairs, int64_t count);
+                     const double *emulated, const struct fb_ref_pair *pairs, int64_t count);
 void fb_ref_dq_emulate(const struct fb_ref_group *g, int64_t head, const struct fb_ref_pair *pairs,
                        int64_t count, double *dq, double *tile);
 void fb_ref_dkv_emulate(const struct fb_ref_group *g, int64_t head, const struct fb_ref_pair *pairs,

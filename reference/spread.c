@@ -100,12 +100,28 @@ static double p_error(const struct fb_ref_group *g, const struct fb_ref_pair *pa
     return size * (rho + r->p + accumulation) + floor_error(r->p_floor, size);
 }
 
+/* What delta is off by for the roundings of p in the forward that made o: they share a sign where
+ * p does not vary; what is lost below the smallest number is not the same from key to key. */
+static double forward_p_error(const struct fb_ref_group *g, const struct fb_ref_pair *pairs,
+                              int64_t count)
+{
+    const struct fb_ref_roundings *r = g->want->roundings;
+    double sum = 0, squares = 0;
+    for (int64_t n = 0; n < count && pairs; n++) {
+        double f = pairs[n].f, size = pairs[n].p * f;
+        double lost = f > 0 ? floor_error(r->p_floor, size) * pairs[n].dp / f : 0;
+        sum += pairs[n].p * pairs[n].dp;
+        squares += lost * lost;
+    }
+    return r->p * fabs(sum) + sqrt(squares);
+}
+
 void fb_ref_row_error(const struct fb_ref_group *g, int64_t head, int64_t i,
                       const struct fb_ref_pair *pairs, int64_t count)
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     struct fb_ref_row *row = fb_ref_row(g, head, i);
-    double made = r->o * row->dout_o_size, again = 0;
+    double made = r->o * row->dout_o_size + forward_p_error(g, pairs, count), again = 0;
     double accumulation = sum_error(&r->sum_o, count, 1);
     row->rho = 0;
     for (int64_t n = 0; n < count && pairs; n++) {

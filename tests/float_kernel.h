@@ -44,8 +44,9 @@ enum mutation {
 struct float_kernel {
     struct fb_numerics numerics; /* what it does */
     int64_t bm, bn;
-    bool descending; /* key tiles from the last to the first */
-    bool late;       /* forward: p against a maximum of before, up to 2^8 too low */
+    bool descending;     /* key tiles from the last to the first */
+    bool late;           /* forward: p against the maximum of half of the keys, if 2^8 suffice */
+    const uint8_t *keep; /* [b, h, nq, nk], 1 is kept; NULL without dropout */
     enum mutation mutation;
 };
 
@@ -127,22 +128,35 @@ static float fk_score(const struct fk_head *x, int64_t i, int64_t j, float scale
     return s;
 }
 
+/* What dropout makes of p: 0 or 1 / (1 - dropout). */
+static float fk_kept(const struct fk_head *x, int64_t i, int64_t j)
+{
+    const struct fb_problem *p = x->p;
+    if (!x->how->keep)
+        return 1;
+    return x->how->keep[((x->b * p->h + x->h) * p->nq + i) * p->nk + j]
+               ? 1 / (1 - (float)p->dropout)
+               : 0;
+}
+
 static void fk_forward(struct fk_head *x)
 {
     const struct fb_problem *p = x->p;
     float slope;
     for (int64_t i = 0; i < p->nq; i++) {
         int64_t lo, hi;
-        float max = -INFINITY, sum = 0, *o = x->o + i * p->dv;
+        float max = -INFINITY, first = -INFINITY, sum = 0, *o = x->o + i * p->dv;
         fb_problem_visible(p, p->nq, p->nk, i, &lo, &hi);
         memset(o, 0, (size_t)p->dv * sizeof *o);
         for (int64_t j = lo; j <= hi; j++)
             max = fmaxf(max, fk_score(x, i, j, (float)p->scale, &slope));
-        if (x->how->late)
-            max -= 5.5f * fmodf(0.618f * (float)(x->h * p->nq + i), 1);
+        for (int64_t j = lo; j < (lo + hi) / 2 && x->how->late; j++)
+            first = fmaxf(first, fk_score(x, i, j, (float)p->scale, &slope));
+        max = first >= max - 5.5f ? first : max;
         for (int64_t j = lo; j <= hi; j++) {
             float e = expf(fk_score(x, i, j, (float)p->scale, &slope) - max);
             sum += e;
+            e *= fk_kept(x, i, j);
             float narrow = x->how->numerics.ps == FB_PS_IN ? fk_narrow(p->dtype, e) : e;
             for (int64_t c = 0; c < p->dv; c++)
                 o[c] += narrow * x->v[j * p->dv + c];
@@ -225,7 +239,7 @@ static float fk_delta(const struct fk_head *x, int64_t i, int64_t first, int64_t
         int64_t lo, hi;
         fk_visible(x, i, &lo, &hi);
         if (j >= lo && j <= hi)
-            sum += fk_p(x, i, fk_score(x, i, j, scale, &slope)) *
+            sum += fk_kept(x, i, j) * fk_p(x, i, fk_score(x, i, j, scale, &slope)) *
                    fk_dot(x->dout + i * x->p->dv, x->v + j * x->p->dv, x->p->dv);
     }
     return sum;
@@ -247,7 +261,9 @@ static void fk_tile(const struct fk_head *x, int64_t i0, int64_t i1, int64_t j0,
         for (int64_t j = lo > j0 ? lo : j0; j <= hi && j < j1; j++) {
             float pij = fk_p(x, i, fk_score(x, i, j, scale, &slope));
             float dp = fk_dot(x->dout + i * p->dv, x->v + j * p->dv, p->dv);
-            float ds = pij * (dp - delta) * (x->how->mutation == MUT_SOFTCAP ? 1 : slope);
+            float kept = fk_kept(x, i, j);
+            float ds = pij * (kept * dp - delta) * (x->how->mutation == MUT_SOFTCAP ? 1 : slope);
+            pij *= kept;
             if (narrow) {
                 pij = fk_narrow(p->dtype, pij);
                 ds = fk_narrow(p->dtype, ds);

@@ -24,11 +24,14 @@ enum data {
     DATA_NEGATIVE, /* all scores far below 0 */
     DATA_TINY,     /* dout of 1e-4: subnormal products in fp16 */
     DATA_CONSTANT, /* every token the same */
-    DATA_COUNT
+    DATA_COUNT,
+    DATA_DEEP = DATA_COUNT, /* every second query far from all keys, one dout for all; d = 64 */
+    DATA_ALL
 };
 
-static const char *const data_names[DATA_COUNT] = {
-    "normal", "mean", "uniform", "equal keys", "peaky", "channel", "negative", "tiny", "constant"};
+static const char *const data_names[DATA_ALL] = {"normal",   "mean",    "uniform",  "equal keys",
+                                                 "peaky",    "channel", "negative", "tiny",
+                                                 "constant", "deep"};
 
 static double uniform(void)
 {
@@ -69,6 +72,11 @@ static double value(enum data data, char which, int64_t n, int64_t c, double x)
         return which == 'k' ? x + 2 : which == 'q' ? x - 10 : x;
     case DATA_TINY:
         return which == 'o' ? 1e-4 * x : x;
+    case DATA_DEEP:
+        return which == 'k'            ? x + 2
+               : which == 'q' && n & 1 ? x - 20
+               : which == 'o'          ? 0.3 * (double)(c * 37 % 19 - 9)
+                                       : x;
     case DATA_CONSTANT:
         return 0.1 * (double)(c % 7) - 0.25 + 0 * (double)n;
     default:
@@ -88,6 +96,7 @@ struct bench {
     struct fb_problem problem;
     struct fb_args args;
     struct fb_judge *judge;
+    uint8_t *keep; /* NULL without dropout */
     char name[256];
 };
 
@@ -115,7 +124,12 @@ static void open_bench(struct bench *bench, const char *text, enum data data)
     fill(&a->k, data, 'k');
     fill(&a->v, data, 'v');
     fill(&a->dout, data, 'o');
-    if (fb_judge_open(&bench->judge, a, NULL) != FB_OK) {
+    const int64_t entries = p->b * p->h * p->nq * p->nk;
+    bench->keep = p->dropout > 0 ? malloc((size_t)entries) : NULL;
+    for (int64_t n = 0; bench->keep && n < entries; n++)
+        bench->keep[n] = uniform() >= p->dropout;
+    const struct fb_judge_options options = {.keep = bench->keep};
+    if (fb_judge_open(&bench->judge, a, &options) != FB_OK) {
         printf("Bail out! %s: %s\n", text, fb_status_message());
         exit(1);
     }
@@ -128,6 +142,7 @@ static void close_bench(struct bench *bench)
                                &a->lse, &a->dq, &a->dk, &a->dv};
     for (size_t n = 0; n < sizeof all / sizeof *all; n++)
         free(all[n]->data);
+    free(bench->keep);
     fb_judge_close(bench->judge);
     fb_problem_free(&bench->problem);
 }
@@ -181,12 +196,16 @@ static void note_margins(const struct bench *bench, const struct fb_judgement *j
     tap_note("%s:%s", bench->name, line);
 }
 
-/* A correct kernel that does what it declares. */
+/* A correct kernel that does what it declares. What goes down has a late maximum, too. */
 static void passes(struct bench *bench, const char *numerics, int64_t bm, int64_t bn,
                    bool descending)
 {
-    struct float_kernel how = {
-        .numerics = numerics_of(numerics), .bm = bm, .bn = bn, .descending = descending};
+    struct float_kernel how = {.numerics = numerics_of(numerics),
+                               .bm = bm,
+                               .bn = bn,
+                               .descending = descending,
+                               .late = descending,
+                               .keep = bench->keep};
     float_kernel_run(&bench->args, &how);
     struct fb_judgement j = judge(bench, &how, numerics);
     note_margins(bench, &j);
@@ -315,6 +334,25 @@ static void small_sums(void)
     }
 }
 
+/* Rows of one key that is dropped, whose o is subnormal in fp16; or kept in one row after the
+ * other, with the same rounding of 1 / (1 - dropout) in all of them. */
+static void deep_dropout(void)
+{
+    static const char *const shapes[] = {
+        "b=2,h=6,hk=3,nq=256,nk=108,d=64,window=36:-1,dropout=0.17@1:0,dtype=fp16",
+        "b=2,h=6,hk=3,nq=513,nk=127,d=111,window=42:-1,dropout=0.17@1:0,dtype=fp16",
+        "h=6,hk=3,nq=307,nk=256,d=64,causal,window=64:0,dropout=0.17@1:0,dtype=fp16",
+        "h=6,hk=3,nq=307,nk=256,d=64,causal,dropout=0.3@1:0,dtype=bf16"};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        struct bench bench;
+        open_bench(&bench, shapes[s], DATA_DEEP);
+        passes(&bench, "", 64, 64, false);
+        passes(&bench, "", 64, 64, true);
+        passes(&bench, "delta=recomputed", 64, 64, false);
+        close_bench(&bench);
+    }
+}
+
 /* delta errs once a query: with three of them a few numbers are the error of all of dk, and its
  * norm is a matter of luck. */
 static void few_queries(void)
@@ -417,6 +455,7 @@ int main(void)
     correct_kernels();
     small_and_odd();
     small_sums();
+    deep_dropout();
     few_queries();
     mistakes();
     accumulators();
