@@ -106,6 +106,9 @@ const char *fb_sm80_refuse(const struct fb_problem *p, const struct fb_numerics 
         return "only dtype=bf16 and dtype=fp16";
     if (p->bias != FB_BIAS_NONE)
         return "no bias";
+    /* The forward's p, against an older maximum up to 2^8, is multiplied by 1 / (1 - rate). */
+    if (p->dtype == FB_FP16 && p->dropout > 0.996)
+        return "dtype=fp16 only with dropout up to 0.996";
     why = refuse_numerics(n);
     return why ? why : refuse_size(p);
 }
