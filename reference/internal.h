@@ -17,7 +17,7 @@ struct fb_ref_row {
     double delta_error; /* first-order error of delta under the roundings of the request */
     double delta_cast;  /* delta and lse as the emulated kernel has them */
     double lse_cast;
-    double rho; /* mean relative error of the row's p */
+    double rho; /* mean relative error of the row's p, as the forward makes it */
 };
 
 /* One visible (query, key) pair. */

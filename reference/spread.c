@@ -126,7 +126,7 @@ void fb_ref_row_error(const struct fb_ref_group *g, int64_t head, int64_t i,
     row->rho = 0;
     for (int64_t n = 0; n < count && pairs; n++) {
         double rho = rho_of(g, row, &pairs[n]);
-        row->rho += pairs[n].p * rho;
+        row->rho += pairs[n].p * forward_rho(g, row, &pairs[n]);
         again += pairs[n].p * (fabs(pairs[n].dp) * (rho + accumulation) + r->dp * pairs[n].dp_size);
     }
     row->delta_error = (r->recomputed ? again : made) + r->delta * fabs(row->delta);

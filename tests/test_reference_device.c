@@ -156,46 +156,66 @@ static void test_stray_row(void)
     trial_close(&t);
 }
 
-/* Element 5 of row 50 of dk, so many times its bound off: what the judge says. */
+/* Element 5 of row 47 of dq or dk, so many times its bound off: what the judge says. */
 static enum fb_verdict verdict_at(struct trial *t, const struct fb_model *model,
-                                  const struct fb_ref_tensors *values, double times, char *text)
+                                  const struct fb_ref_tensors *values, enum fb_judged which,
+                                  double times, char *text)
 {
-    const struct fb_whole_suspects suspects = {.rows = {50}, .count = 1};
-    const struct fb_tensor *dk = &t->buffers.args.dk;
+    const struct fb_whole_suspects suspects = {.rows = {47}, .count = 1};
+    const struct fb_args *a = &t->buffers.args;
+    const struct fb_tensor *tensor = which == FB_JUDGED_DQ ? &a->dq : &a->dk;
+    const double *value = fb_judged_array(values, which);
     enum fb_verdict verdict = FB_VERDICT_ABSENT;
-    double *allowed = fb_model_allowed(model, values, FB_JUDGED_DK, 16, true);
+    double *allowed = fb_model_allowed(model, values, which, 16, true);
+    memset(tensor->data, 0, 2 * 40 * 16 * 2);
     for (int64_t c = 0; allowed && c < 16; c++)
-        fb_element_write(dk->data, FB_BF16, 50 * 16 + c,
-                         values->dk[c] + (c == 5 ? times * allowed[c] : 0));
-    if (fb_whole_judge(&t->inputs, model, FB_JUDGED_DK, dk, &suspects, &verdict, text) != FB_OK)
+        fb_element_write(tensor->data, FB_BF16, 47 * 16 + c,
+                         value[c] + (c == 5 ? times * allowed[c] : 0));
+    if (fb_whole_judge(&t->inputs, model, which, tensor, &suspects, &verdict, text) != FB_OK)
         snprintf(text, 256, "%s", fb_status_message());
     free(allowed);
     return verdict;
 }
 
-static void test_suspects(void)
+/* The same of a problem of two heads with 40 queries and keys, d = 16. */
+static enum fb_verdict suspect(const char *problem, const char *declared, enum fb_judged which,
+                               double times, char text[256])
 {
-    static const int64_t none = 0, row = 50;
-    const struct fb_ref_rows rows = {&none, &row, 0, 1};
+    static const int64_t row = 47;
+    const struct fb_ref_rows rows = {&row, &row, 1, 1};
     struct fb_ref_tensors values = {0};
+    struct fb_numerics numerics;
     struct fb_model *model;
     struct trial t;
-    char text[256];
-    if (!trial_open(&t, "b=1,h=2,n=40,d=16,dtype=bf16"))
-        return;
-    memset(t.buffers.args.dk.data, 0, 2 * 40 * 16 * 2);
-    if (fb_model_make(&t.inputs, &rows, &fb_numerics_standard, 0, 0, &values, &model) != FB_OK) {
-        tap_ok(false, "%s", fb_status_message());
-        return;
+    enum fb_verdict verdict = FB_VERDICT_ABSENT;
+    snprintf(text, 256, "not judged");
+    if (!trial_open(&t, problem))
+        return verdict;
+    if (fb_numerics_parse(&numerics, declared) == FB_OK &&
+        fb_model_make(&t.inputs, &rows, &numerics, 0, 0, &values, &model) == FB_OK) {
+        verdict = verdict_at(&t, model, &values, which, times, text);
+        fb_model_free(model);
+        fb_ref_free(&values);
     }
-    enum fb_verdict within = verdict_at(&t, model, &values, 0.9, text);
-    tap_ok(within == FB_VERDICT_PASS && !*text, "a suspect within its bound passes %s", text);
-    enum fb_verdict beyond = verdict_at(&t, model, &values, 1.3, text);
-    tap_ok(beyond == FB_VERDICT_FAIL && strstr(text, "dk: row [0,1,10]"), "... beyond fails: %s",
-           text);
-    fb_model_free(model);
-    fb_ref_free(&values);
     trial_close(&t);
+    return verdict;
+}
+
+static void test_suspects(void)
+{
+    static const char plain[] = "b=1,h=2,n=40,d=16,dtype=bf16";
+    char text[256];
+    enum fb_verdict within = suspect(plain, "", FB_JUDGED_DK, 0.9, text);
+    tap_ok(within == FB_VERDICT_PASS && !*text, "a suspect within its bound passes %s", text);
+    enum fb_verdict beyond = suspect(plain, "", FB_JUDGED_DK, 1.3, text);
+    tap_ok(beyond == FB_VERDICT_FAIL && strstr(text, "dk: row [0,1,7]"), "... beyond fails: %s",
+           text);
+    enum fb_verdict lost =
+        suspect("b=1,h=2,n=40,d=16,scale=1e4,dtype=bf16", "", FB_JUDGED_DK, 1.3, text);
+    tap_ok(lost == FB_VERDICT_NOT_CHECKABLE, "... a key's, too, only where fp32 knows p: %s", text);
+    enum fb_verdict choice =
+        suspect("b=1,h=2,n=40,d=16,scale=10,dtype=bf16", "lse=bf16", FB_JUDGED_DQ, 1.3, text);
+    tap_ok(choice == FB_VERDICT_FAIL, "... which a declared bf16 lse does not change: %s", text);
 }
 
 /* Every second query: the CPU's values and the same with one number off. */

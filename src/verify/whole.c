@@ -167,12 +167,13 @@ enum fb_status fb_whole_judge(const struct fb_ref_inputs *inputs, const struct f
                                            .count = count,
                                            .band = inputs->problem->dtype};
     FB_TRY_OUT(fb_metrics_compare(&input, &m));
-    if (!(bound->spread.rho <= FB_BOUND_RHO_MAX))
+    const double rho = fmax(model->spread.rho, bound->spread.rho);
+    if (!(rho <= FB_BOUND_RHO_MAX))
         *verdict = FB_VERDICT_NOT_CHECKABLE;
     else if (!(m.bound_ratio <= 1))
         *verdict = FB_VERDICT_FAIL;
     if (*verdict != FB_VERDICT_PASS)
-        say(which, &m, bound->spread.rho, *verdict, text);
+        say(which, &m, rho, *verdict, text);
 out:
     free(allowed);
     fb_model_free(bound);
