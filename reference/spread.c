@@ -91,13 +91,19 @@ static double ds_error(const struct fb_ref_group *g, const struct fb_ref_row *ro
            floor_error(r->ds_floor, pair->ds * pair->g);
 }
 
+/* That of p_ij f_ij. The factor of dropout may come after the rounding, with the output's scale. */
+static double dropout_floor(double floor, const struct fb_ref_pair *pair)
+{
+    return floor_error(floor * fmax(1, pair->f), pair->p * pair->f);
+}
+
 /* Error of p_ij f_ij as the operand of the GEMM for o or dv, where p is off by rho. */
 static double p_error(const struct fb_ref_group *g, const struct fb_ref_pair *pair, double rho,
                       double accumulation)
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     double size = pair->p * pair->f;
-    return size * (rho + r->p + accumulation) + floor_error(r->p_floor, size);
+    return size * (rho + r->p + accumulation) + dropout_floor(r->p_floor, pair);
 }
 
 /* What delta is off by for the roundings of p in the forward that made o: they share a sign where
@@ -108,8 +114,8 @@ static double forward_p_error(const struct fb_ref_group *g, const struct fb_ref_
     const struct fb_ref_roundings *r = g->want->roundings;
     double sum = 0, squares = 0;
     for (int64_t n = 0; n < count && pairs; n++) {
-        double f = pairs[n].f, size = pairs[n].p * f;
-        double lost = f > 0 ? floor_error(r->p_floor, size) * pairs[n].dp / f : 0;
+        double f = pairs[n].f;
+        double lost = f > 0 ? dropout_floor(r->p_floor, &pairs[n]) * pairs[n].dp / f : 0;
         sum += pairs[n].p * pairs[n].dp;
         squares += lost * lost;
     }

@@ -47,6 +47,7 @@ struct float_kernel {
     bool descending;     /* key tiles from the last to the first */
     bool late;           /* forward: p against the maximum of half of the keys, if 2^8 suffice */
     const uint8_t *keep; /* [b, h, nq, nk], 1 is kept; NULL without dropout */
+    bool factor_last;    /* p is rounded before the factor of dropout, not after */
     enum mutation mutation;
 };
 
@@ -139,6 +140,15 @@ static float fk_kept(const struct fk_head *x, int64_t i, int64_t j)
                : 0;
 }
 
+/* p as an operand, times what dropout makes of it. */
+static float fk_operand(const struct fk_head *x, float p, float kept)
+{
+    if (x->how->numerics.ps != FB_PS_IN)
+        return p * kept;
+    return x->how->factor_last ? fk_narrow(x->p->dtype, p) * kept
+                               : fk_narrow(x->p->dtype, p * kept);
+}
+
 static void fk_forward(struct fk_head *x)
 {
     const struct fb_problem *p = x->p;
@@ -156,8 +166,7 @@ static void fk_forward(struct fk_head *x)
         for (int64_t j = lo; j <= hi; j++) {
             float e = expf(fk_score(x, i, j, (float)p->scale, &slope) - max);
             sum += e;
-            e *= fk_kept(x, i, j);
-            float narrow = x->how->numerics.ps == FB_PS_IN ? fk_narrow(p->dtype, e) : e;
+            float narrow = fk_operand(x, e, fk_kept(x, i, j));
             for (int64_t c = 0; c < p->dv; c++)
                 o[c] += narrow * x->v[j * p->dv + c];
         }
@@ -263,11 +272,9 @@ static void fk_tile(const struct fk_head *x, int64_t i0, int64_t i1, int64_t j0,
             float dp = fk_dot(x->dout + i * p->dv, x->v + j * p->dv, p->dv);
             float kept = fk_kept(x, i, j);
             float ds = pij * (kept * dp - delta) * (x->how->mutation == MUT_SOFTCAP ? 1 : slope);
-            pij *= kept;
-            if (narrow) {
-                pij = fk_narrow(p->dtype, pij);
+            pij = fk_operand(x, pij, kept);
+            if (narrow)
                 ds = fk_narrow(p->dtype, ds);
-            }
             fk_axpy(p->dv, pij, x->dout + i * p->dv, dv_tile + (j - j0) * p->dv);
             fk_axpy(p->d, ds, x->q + i * p->d, dk_tile + (j - j0) * p->d);
             fk_axpy(p->d, ds, x->k + j * p->d, dq_tile + (i - i0) * p->d);

@@ -196,7 +196,8 @@ static void note_margins(const struct bench *bench, const struct fb_judgement *j
     tap_note("%s:%s", bench->name, line);
 }
 
-/* A correct kernel that does what it declares. What goes down has a late maximum, too. */
+/* A correct kernel that does what it declares. What goes down has a late maximum and dropout's
+ * factor last, too. */
 static void passes(struct bench *bench, const char *numerics, int64_t bm, int64_t bn,
                    bool descending)
 {
@@ -205,7 +206,8 @@ static void passes(struct bench *bench, const char *numerics, int64_t bm, int64_
                                .bn = bn,
                                .descending = descending,
                                .late = descending,
-                               .keep = bench->keep};
+                               .keep = bench->keep,
+                               .factor_last = descending};
     float_kernel_run(&bench->args, &how);
     struct fb_judgement j = judge(bench, &how, numerics);
     note_margins(bench, &j);
@@ -353,6 +355,17 @@ static void deep_dropout(void)
     }
 }
 
+/* Small p in fp16 that the factor of dropout, 10, follows: what was lost is 10 times as much. */
+static void late_factor(void)
+{
+    struct bench bench;
+    open_bench(&bench, "h=4,hk=2,nq=22,nk=407,d=96,scale=1,dropout=0.9@1:0,dtype=fp16",
+               DATA_NORMAL);
+    passes(&bench, "", 64, 64, false);
+    passes(&bench, "", 64, 64, true);
+    close_bench(&bench);
+}
+
 /* delta errs once a query: with three of them a few numbers are the error of all of dk, and its
  * norm is a matter of luck. */
 static void few_queries(void)
@@ -456,6 +469,7 @@ int main(void)
     small_and_odd();
     small_sums();
     deep_dropout();
+    late_factor();
     few_queries();
     mistakes();
     accumulators();
