@@ -24,11 +24,18 @@ static void softmax_of_row(const struct fb_ref_group *g, int64_t head,
 static void delta_of_row(const struct fb_ref_group *g, int64_t head, int64_t i, const double *o,
                          struct fb_ref_row *row)
 {
-    row->delta = row->dout_o_size = 0;
+    row->delta = row->dout_o_size = row->dout_o_lost = 0;
     if (!g->in->dout.data)
         return;
-    row->delta = fb_ref_dot(g->dv, fb_ref_dout(g, head, i), o, &row->dout_o_size);
+    const double *dout = fb_ref_dout(g, head, i);
+    const double floor = g->want->roundings ? g->want->roundings->output_floor : 0;
+    row->delta = fb_ref_dot(g->dv, dout, o, &row->dout_o_size);
     row->delta -= g->dlse[head * g->nq + i];
+    for (int64_t c = 0; c < g->dv && floor > 0; c++) {
+        double lost = dout[c] * fmin(floor, fabs(o[c]));
+        row->dout_o_lost += lost * lost;
+    }
+    row->dout_o_lost = sqrt(row->dout_o_lost);
 }
 
 /* p = exp(s - lse) / 1: the maximum stands for the lse, and the sum for the rest. */

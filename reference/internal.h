@@ -14,6 +14,7 @@ struct fb_ref_row {
     double max, sum;    /* largest score and sum of exp(s - max), sink included */
     double lse, delta;  /* -inf, 0 for a row without keys */
     double dout_o_size; /* sum_c |dout_ic o_ic| */
+    double dout_o_lost; /* what delta loses with what of o is below the smallest number */
     double delta_error; /* first-order error of delta under the roundings of the request */
     double delta_cast;  /* delta and lse as the emulated kernel has them */
     double lse_cast;

@@ -127,7 +127,8 @@ void fb_ref_row_error(const struct fb_ref_group *g, int64_t head, int64_t i,
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     struct fb_ref_row *row = fb_ref_row(g, head, i);
-    double made = r->o * row->dout_o_size + forward_p_error(g, pairs, count), again = 0;
+    double made = r->o * row->dout_o_size + row->dout_o_lost + forward_p_error(g, pairs, count);
+    double again = 0;
     double accumulation = sum_error(&r->sum_o, count, 1);
     row->rho = 0;
     for (int64_t n = 0; n < count && pairs; n++) {

@@ -366,6 +366,21 @@ static void late_factor(void)
     close_bench(&bench);
 }
 
+/* Rows of one key that is dropped by a peaky p: o is subnormal in fp16, and delta is made of it. */
+static void small_o(void)
+{
+    static const char *const shapes[] = {
+        "b=2,h=6,hk=2,nq=14,nk=85,d=16,scale=1,causal,dropout=0.9@1:0,dtype=fp16",
+        "h=4,hk=2,n=64,d=32,scale=1,causal,dropout=0.5@1:0,dtype=fp16"};
+    for (int n = 0; n < 2; n++) {
+        struct bench bench;
+        open_bench(&bench, shapes[n], DATA_PEAKY);
+        passes(&bench, "ps=fp32", 64, 64, false);
+        passes(&bench, "", 64, 64, true);
+        close_bench(&bench);
+    }
+}
+
 /* delta errs once a query: with three of them a few numbers are the error of all of dk, and its
  * norm is a matter of luck. */
 static void few_queries(void)
@@ -470,6 +485,7 @@ int main(void)
     small_sums();
     deep_dropout();
     late_factor();
+    small_o();
     few_queries();
     mistakes();
     accumulators();
