@@ -150,6 +150,10 @@ void fb_ref_o_spread(const struct fb_ref_group *g, int64_t head, const struct fb
         fb_ref_axpy_size(g->dv, error, fb_ref_v(g, pairs[n].j), o);
         *lse += pairs[n].p * (score_error(g, &pairs[n]) + accumulation + r->exponent);
     }
+    if (count > 0 && g->sink[head] > -INFINITY) {
+        double p = exp(g->sink[head] - fb_ref_row(g, head, pairs[0].i)->lse);
+        *lse += p * (r->term * fabs(g->sink[head]) + accumulation + r->exponent);
+    }
 }
 
 void fb_ref_dq_spread(const struct fb_ref_group *g, int64_t head, const struct fb_ref_pair *pairs,

@@ -84,6 +84,7 @@ struct fk_head {
     const struct fb_problem *p;
     const struct float_kernel *how;
     int64_t b, h, hk;
+    float sink; /* -inf: none */
     float *q, *k, *v, *dout, *o, *lse, *max, *delta;
 };
 
@@ -155,7 +156,7 @@ static void fk_forward(struct fk_head *x)
     float slope;
     for (int64_t i = 0; i < p->nq; i++) {
         int64_t lo, hi;
-        float max = -INFINITY, first = -INFINITY, sum = 0, *o = x->o + i * p->dv;
+        float max = x->sink, first = -INFINITY, *o = x->o + i * p->dv;
         fb_problem_visible(p, p->nq, p->nk, i, &lo, &hi);
         memset(o, 0, (size_t)p->dv * sizeof *o);
         for (int64_t j = lo; j <= hi; j++)
@@ -163,6 +164,7 @@ static void fk_forward(struct fk_head *x)
         for (int64_t j = lo; j < (lo + hi) / 2 && x->how->late; j++)
             first = fmaxf(first, fk_score(x, i, j, (float)p->scale, &slope));
         max = first >= max - 5.5f ? first : max;
+        float sum = isinf(x->sink) ? 0 : expf(x->sink - max);
         for (int64_t j = lo; j <= hi; j++) {
             float e = expf(fk_score(x, i, j, (float)p->scale, &slope) - max);
             sum += e;
@@ -346,6 +348,7 @@ static void fk_head_run(const struct fb_args *a, struct fk_head *x, float *dk, f
     x->dout = fk_load(&a->dout, x->b, x->h);
     x->o = malloc((size_t)(p->nq * p->dv + 1) * sizeof *x->o);
     x->lse = malloc((size_t)(3 * p->nq + 1) * sizeof *x->lse);
+    x->sink = p->sink ? (float)fb_element_read(a->sink.data, a->sink.dtype, x->h) : -INFINITY;
     x->max = x->lse + p->nq;
     x->delta = x->max + p->nq;
     fk_forward(x);

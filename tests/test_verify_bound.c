@@ -125,6 +125,10 @@ static void open_bench(struct bench *bench, const char *text, enum data data)
     fill(&a->v, data, 'v');
     fill(&a->dout, data, 'o');
     const int64_t entries = p->b * p->h * p->nq * p->nk;
+    if (p->sink)
+        a->sink = tensor(FB_FP32, 1, p->h, 1, 1);
+    for (int64_t h = 0; p->sink && h < p->h; h++)
+        fb_element_write(a->sink.data, FB_FP32, h, 0.1 * (double)h - 0.12);
     bench->keep = p->dropout > 0 ? malloc((size_t)entries) : NULL;
     for (int64_t n = 0; bench->keep && n < entries; n++)
         bench->keep[n] = uniform() >= p->dropout;
@@ -139,7 +143,7 @@ static void close_bench(struct bench *bench)
 {
     struct fb_args *a = &bench->args;
     struct fb_tensor *all[] = {&a->q,   &a->k,  &a->v,  &a->dout, &a->o,
-                               &a->lse, &a->dq, &a->dk, &a->dv};
+                               &a->lse, &a->dq, &a->dk, &a->dv,   &a->sink};
     for (size_t n = 0; n < sizeof all / sizeof *all; n++)
         free(all[n]->data);
     free(bench->keep);
@@ -381,6 +385,22 @@ static void small_o(void)
     }
 }
 
+/* Rows whose sink outweighs their keys: the lse is nearly the sink, and near 0. */
+static void sinks(void)
+{
+    static const char *const types[] = {"fp32", "bf16"};
+    for (int n = 0; n < 2; n++) {
+        struct bench bench;
+        char text[96];
+        snprintf(text, sizeof text, "h=4,hk=2,n=300,d=32,scale=1,causal,window=1:0,sink,dtype=%s",
+                 types[n]);
+        open_bench(&bench, text, DATA_NORMAL);
+        passes(&bench, "", 64, 64, false);
+        passes(&bench, "", 64, 64, true);
+        close_bench(&bench);
+    }
+}
+
 /* delta errs once a query: with three of them a few numbers are the error of all of dk, and its
  * norm is a matter of luck. */
 static void few_queries(void)
@@ -486,6 +506,7 @@ int main(void)
     deep_dropout();
     late_factor();
     small_o();
+    sinks();
     few_queries();
     mistakes();
     accumulators();
