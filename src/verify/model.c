@@ -18,9 +18,11 @@
 #define BLOCK_ELEMENTS 100
 #define NOISE_ELEMENTS 500
 
-/* And queries, where a rounding is one a query: all of them, and those that a key head has. */
+/* And queries, where a rounding is one a query: all of them, those that a key head has, and those
+ * that may be much of the error of a block of dq. */
 #define NOISE_QUERIES 128
 #define KEY_QUERIES 16
+#define BLOCK_QUERIES 8
 
 static bool rounds_tiles(enum fb_acc acc)
 {
@@ -45,15 +47,20 @@ static int64_t query_count(const struct fb_problem *problem)
 
 /* delta and a rounded lse are off once a query, and with them all that the query gives to dq, dk or
  * dv: whatever the number of elements, their error norm is that of as many numbers. */
+static bool rounds_queries(const struct fb_model *model, enum fb_judged which)
+{
+    const bool lse = model->numerics.lse == FB_LSE_BF16;
+    const bool delta = model->problem->dtype != FB_FP32 || model->numerics.delta == FB_DELTA_BF16;
+    return which == FB_JUDGED_DV ? lse : which != FB_JUDGED_O && (lse || delta);
+}
+
 static bool has_queries(const struct fb_model *model, enum fb_judged which)
 {
     const struct fb_problem *p = model->problem;
-    const bool lse = model->numerics.lse == FB_LSE_BF16;
-    const bool delta = p->dtype != FB_FP32 || model->numerics.delta == FB_DELTA_BF16;
     const bool key_side = which == FB_JUDGED_DK || which == FB_JUDGED_DV;
-    const bool once = which == FB_JUDGED_DV ? lse : which != FB_JUDGED_O && (lse || delta);
     const int64_t count = query_count(p) * p->h;
-    return !once || (count >= NOISE_QUERIES && (!key_side || count >= KEY_QUERIES * p->b * p->hk));
+    return !rounds_queries(model, which) ||
+           (count >= NOISE_QUERIES && (!key_side || count >= KEY_QUERIES * p->b * p->hk));
 }
 
 static enum fb_status compute(const struct fb_ref_inputs *inputs, const struct fb_ref_request *want)
@@ -176,11 +183,27 @@ static struct block block_of(const double *emulated, const double *value, const 
     return sums;
 }
 
+/* How many rows of a block have much of what it may be off by: as elements are counted, but by
+ * their spread, since a row that may be far off need not be so in the emulation. */
+static double rows_of(const double *spread, int64_t first, int64_t end, int64_t width)
+{
+    double second = 0, fourth = 0;
+    for (int64_t row = first; row < end; row++) {
+        double square = 0;
+        for (int64_t n = row * width; n < (row + 1) * width; n++)
+            square += spread[n] * spread[n];
+        second += square;
+        fourth += square * square;
+    }
+    return fourth > 0 ? second * second / fourth : 0;
+}
+
 double fb_model_noise(const struct fb_model *model, const struct fb_model *floor,
                       const struct fb_ref_tensors *values, enum fb_judged which, int64_t rows,
                       int64_t width, const double *row_errors)
 {
     const double *spread = floor ? fb_judged_array(&floor->spread, which) : NULL;
+    const bool by_query = which == FB_JUDGED_DQ && rounds_queries(model, which);
     double ratios = 0, elements = 0;
     int64_t blocks = 0;
     if (!has_queries(model, which))
@@ -191,7 +214,9 @@ double fb_model_noise(const struct fb_model *model, const struct fb_model *floor
             block_of(fb_judged_array(&model->emulated, which), fb_judged_array(values, which),
                      spread, first * width, end * width);
         double carried = sums.fourth > 0 ? sums.second * sums.second / sums.fourth : 0, error = 0;
-        if (!(carried >= BLOCK_ELEMENTS))
+        if (!(carried >= BLOCK_ELEMENTS) ||
+            (by_query &&
+             rows_of(fb_judged_array(&model->spread, which), first, end, width) < BLOCK_QUERIES))
             continue;
         for (int64_t row = first; row < end; row++)
             error += row_errors[row];

@@ -44,9 +44,9 @@ double *fb_model_allowed(const struct fb_model *model, const struct fb_ref_tenso
  * the rms over blocks of FB_MODEL_BLOCK rows of the ratio of norms. Only blocks count whose
  * emulated error is carried by many elements ((sum e^2)^2 / sum e^4, a participation number), so
  * that the ratio is a statistic and not a coincidence, and only if all of them together have
- * enough, and the problem enough queries where something is rounded once a query; else NaN. floor,
- * where not NULL, is added to the expectation. row_errors: [count / width], squares. Needs
- * has_emulated. */
+ * enough; where something is rounded once a query, the problem must have enough queries, and a
+ * block of dq several that it may be off by. Else NaN. floor, where not NULL, is added to the
+ * expectation. row_errors: [count / width], squares. Needs has_emulated. */
 #define FB_MODEL_BLOCK 64
 double fb_model_noise(const struct fb_model *model, const struct fb_model *floor,
                       const struct fb_ref_tensors *values, enum fb_judged which, int64_t rows,
