@@ -134,13 +134,19 @@ static double ds_of(const struct fb_ref_group *g, const struct fb_ref_row *row,
     return fb_ref_round(g->want->casts->p_ds, ds);
 }
 
-/* Ends a tile: the accumulator takes the tile's sum and is rounded. */
-static void end_tile(enum fb_acc acc, int64_t n, double *out, double *tile)
+/* Ends a tile: the accumulator takes the tile's sum and is rounded, in units of what it stands for:
+ * sums may be scaled after all, where a large scale has made more of what fp16 has lost. */
+static void end_tile(enum fb_acc acc, int64_t n, double unit, double *out, double *tile)
 {
     for (int64_t c = 0; c < n; c++) {
-        out[c] = round_acc(acc, out[c] + tile[c]);
+        out[c] = round_acc(acc, (out[c] + tile[c]) / unit) * unit;
         tile[c] = 0;
     }
+}
+
+static double unit_of(const struct fb_ref_group *g)
+{
+    return fmax(1, fabs(g->in->problem->scale));
 }
 
 static bool tile_ends(int64_t rows, int64_t at, int64_t next)
@@ -158,7 +164,7 @@ void fb_ref_dq_emulate(const struct fb_ref_group *g, int64_t head, const struct 
         double ds = ds_of(g, row, &pairs[n]) * g->in->problem->scale;
         fb_ref_axpy(g->d, ds, fb_ref_k(g, pairs[n].j), tile);
         if (n + 1 == count || tile_ends(casts->bn, pairs[n].j, pairs[n + 1].j))
-            end_tile(casts->dq, g->d, dq, tile);
+            end_tile(casts->dq, g->d, unit_of(g), dq, tile);
     }
 }
 
@@ -176,8 +182,8 @@ void fb_ref_dkv_emulate(const struct fb_ref_group *g, int64_t head, const struct
                     dk_tile);
         fb_ref_axpy(g->dv, p, fb_ref_dout(g, head, pair->i), dv_tile);
         if (n + 1 == count || tile_ends(casts->bm, pair->i, pairs[n + 1].i)) {
-            end_tile(casts->dkv, g->d, dk, dk_tile);
-            end_tile(casts->dkv, g->dv, dv, dv_tile);
+            end_tile(casts->dkv, g->d, unit_of(g), dk, dk_tile);
+            end_tile(casts->dkv, g->dv, 1, dv, dv_tile);
         }
     }
 }

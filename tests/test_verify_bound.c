@@ -26,13 +26,14 @@ enum data {
     DATA_CONSTANT, /* every token the same */
     DATA_COUNT,
     DATA_DEEP = DATA_COUNT, /* every second query far from all keys, one dout for all; d = 64 */
+    DATA_SMALL,             /* 1/32 of normal: sums that are subnormal in fp16 */
     DATA_ROWS,              /* one dout of 64 is large; v and k have a mean */
     DATA_ALL
 };
 
 static const char *const data_names[DATA_ALL] = {"normal",   "mean",    "uniform",  "equal keys",
                                                  "peaky",    "channel", "negative", "tiny",
-                                                 "constant", "deep",    "rows"};
+                                                 "constant", "deep",    "small",    "rows"};
 
 static double uniform(void)
 {
@@ -78,6 +79,8 @@ static double value(enum data data, char which, int64_t n, int64_t c, double x)
                : which == 'q' && n & 1 ? x - 20
                : which == 'o'          ? 0.3 * (double)(c * 37 % 19 - 9)
                                        : x;
+    case DATA_SMALL:
+        return x / 32;
     case DATA_ROWS:
         return which == 'q' ? x : which == 'o' ? (n % 64 == 0 ? 2 : 0.01) * (1 + x) : 1 + 0.25 * x;
     case DATA_CONSTANT:
@@ -341,6 +344,10 @@ static void small_sums(void)
         passes(&bench, "dkv=fp16,dq=fp16", 16, 32, true);
         close_bench(&bench);
     }
+    struct bench bench; /* scaled at the end, by more than 1 */
+    open_bench(&bench, "h=2,n=200,d=32,scale=8,dtype=fp32", DATA_SMALL);
+    passes(&bench, "dkv=fp16,dq=fp16", 64, 64, false);
+    close_bench(&bench);
 }
 
 /* Rows of one key that is dropped, whose o is subnormal in fp16; or kept in one row after the
