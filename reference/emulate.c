@@ -93,13 +93,11 @@ static double delta_of(const struct fb_ref_group *g, const double *dout, const d
 /* The forward may have rounded p as it is, or against the largest of the row, or of some keys of
  * it. The largest itself is then 1 and exact in one row after the other, or with dropout off by the
  * same in all of them. Of the first two the one that is further off stands for all. */
-static double delta_made(const struct fb_ref_group *g, const struct fb_ref_row *row,
+static double delta_made(const struct fb_ref_group *g, const struct fb_ref_row *row, double exact,
                          const double *dout, const double *o, const double *emulated,
                          const struct fb_ref_pair *pairs, int64_t count)
 {
-    double exact = 0, as_it_is = delta_of(g, dout, emulated), scaled = delta_of(g, dout, o);
-    for (int64_t c = 0; c < g->dv; c++)
-        exact += dout[c] * o[c];
+    double as_it_is = delta_of(g, dout, emulated), scaled = delta_of(g, dout, o);
     for (int64_t n = 0; n < count; n++) {
         double f = pairs[n].f, p = pairs[n].p * f;
         if (f > 0)
@@ -115,16 +113,17 @@ void fb_ref_row_cast(const struct fb_ref_group *g, int64_t head, int64_t i, cons
     const struct fb_ref_casts *casts = g->want->casts;
     struct fb_ref_row *row = fb_ref_row(g, head, i);
     const double *dout = fb_ref_dout(g, head, i);
+    const double dlse = g->dlse[head * g->nq + i];
     row->lse_cast = fb_ref_round(casts->lse, row->lse);
     row->delta_cast = 0;
     if (casts->recomputed)
         for (int64_t n = 0; n < count; n++)
             row->delta_cast += p_of(row, &pairs[n]) * pairs[n].dp;
     else if (emulated)
-        row->delta_cast = delta_made(g, row, dout, o, emulated, pairs, count);
+        row->delta_cast = delta_made(g, row, row->delta + dlse, dout, o, emulated, pairs, count);
     else
         row->delta_cast = delta_of(g, dout, o);
-    row->delta_cast = fb_ref_round(casts->delta, row->delta_cast - g->dlse[head * g->nq + i]);
+    row->delta_cast = fb_ref_round(casts->delta, row->delta_cast - dlse);
 }
 
 static double ds_of(const struct fb_ref_group *g, const struct fb_ref_row *row,

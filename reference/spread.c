@@ -52,12 +52,17 @@ static double forward_rho(const struct fb_ref_group *g, const struct fb_ref_row 
     return score_error(g, pair) + r->lse * fabs(row->lse) + r->exponent;
 }
 
+/* What the backward adds to that when it makes p from the lse that it reads. */
+static double read_error(const struct fb_ref_group *g, const struct fb_ref_row *row)
+{
+    return isinf(row->lse) ? 0 : g->want->roundings->lse_read * fabs(row->lse);
+}
+
 /* Relative error of p_ij as the backward makes it again. */
 static double rho_of(const struct fb_ref_group *g, const struct fb_ref_row *row,
                      const struct fb_ref_pair *pair)
 {
-    double read = isinf(row->lse) ? 0 : g->want->roundings->lse_read * fabs(row->lse);
-    return forward_rho(g, row, pair) + read;
+    return forward_rho(g, row, pair) + read_error(g, row);
 }
 
 /* Absolute error of g_ij, the derivative of the softcap. */
@@ -127,16 +132,18 @@ void fb_ref_row_error(const struct fb_ref_group *g, int64_t head, int64_t i,
 {
     const struct fb_ref_roundings *r = g->want->roundings;
     struct fb_ref_row *row = fb_ref_row(g, head, i);
-    double made = r->o * row->dout_o_size + row->dout_o_lost + forward_p_error(g, pairs, count);
-    double again = 0;
-    double accumulation = sum_error(&r->sum_o, count, 1);
+    double error = 0; /* of delta before it is rounded itself */
+    double again = read_error(g, row) + sum_error(&r->sum_o, count, 1);
     row->rho = 0;
     for (int64_t n = 0; n < count && pairs; n++) {
-        double rho = rho_of(g, row, &pairs[n]);
-        row->rho += pairs[n].p * forward_rho(g, row, &pairs[n]);
-        again += pairs[n].p * (fabs(pairs[n].dp) * (rho + accumulation) + r->dp * pairs[n].dp_size);
+        double rho = forward_rho(g, row, &pairs[n]);
+        row->rho += pairs[n].p * rho;
+        if (r->recomputed)
+            error += pairs[n].p * (fabs(pairs[n].dp) * (rho + again) + r->dp * pairs[n].dp_size);
     }
-    row->delta_error = (r->recomputed ? again : made) + r->delta * fabs(row->delta);
+    if (!r->recomputed)
+        error = r->o * row->dout_o_size + row->dout_o_lost + forward_p_error(g, pairs, count);
+    row->delta_error = error + r->delta * fabs(row->delta);
 }
 
 void fb_ref_o_spread(const struct fb_ref_group *g, int64_t head, const struct fb_ref_pair *pairs,

@@ -13,6 +13,7 @@
 #include "report/plot.h"
 #include "store/files.h"
 #include "tests/capture.h"
+#include "tests/drawing.h"
 #include "tests/make_records.h"
 #include "tests/tap.h"
 
@@ -152,18 +153,13 @@ static void test_machines(void)
     fb_results_free(&results);
 }
 
-int main(void)
+static void test_all(void)
 {
-    const char *source = getenv("srcdir");
-    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
-        tap_skip("gnuplot is not installed");
-        return tap_done();
-    }
-    if (!mkdtemp(folder))
-        return 99;
-    setenv("FLASHBACK_DATADIR", source ? source : ".", 0);
     test_keys();
     test_machines();
-    rmdir(folder);
-    return tap_done();
+}
+
+int main(void)
+{
+    return drawing_main(folder, test_all);
 }

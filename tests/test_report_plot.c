@@ -13,6 +13,7 @@
 #include "report/plot.h"
 #include "store/files.h"
 #include "tests/capture.h"
+#include "tests/drawing.h"
 #include "tests/make_records.h"
 #include "tests/tap.h"
 
@@ -376,16 +377,8 @@ static void test_without(void)
     fb_results_free(&results);
 }
 
-int main(void)
+static void test_all(void)
 {
-    const char *source = getenv("srcdir");
-    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
-        tap_skip("gnuplot is not installed");
-        return tap_done();
-    }
-    if (!mkdtemp(folder))
-        return 99;
-    setenv("FLASHBACK_DATADIR", source ? source : ".", 0);
     test_formats();
     test_script();
     test_names();
@@ -395,6 +388,9 @@ int main(void)
     test_few();
     test_without();
     sweep("");
-    rmdir(folder);
-    return tap_done();
+}
+
+int main(void)
+{
+    return drawing_main(folder, test_all);
 }

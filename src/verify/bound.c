@@ -108,3 +108,13 @@ void fb_bound_casts(const struct fb_problem *problem, const struct fb_numerics *
         .bn = tile_of(numerics, bn),
     };
 }
+
+enum fb_verdict fb_bound_verdict(double rho, const struct fb_metrics *m, enum fb_judged which)
+{
+    if (m->nonfinite > 0)
+        return rho <= FB_BOUND_RHO_OVERFLOW ? FB_VERDICT_FAIL : FB_VERDICT_NOT_CHECKABLE;
+    if (which != FB_JUDGED_LSE && !(rho <= FB_BOUND_RHO_MAX))
+        return FB_VERDICT_NOT_CHECKABLE;
+    bool noisy = m->noise_ratio > FB_BOUND_NOISE;
+    return m->bound_ratio <= 1 && !noisy ? FB_VERDICT_PASS : FB_VERDICT_FAIL;
+}

@@ -10,6 +10,7 @@
 
 #include "flashback.h"
 #include "reference/reference.h"
+#include "verify/judge.h"
 
 /* An element may differ by this many times its spread. Fixed before any kernel existed. */
 #define FB_BOUND_FACTOR 4.0
@@ -36,5 +37,11 @@ void fb_bound_roundings(const struct fb_problem *problem, const struct fb_numeri
 /* The same as casts, for the emulated gradients. */
 void fb_bound_casts(const struct fb_problem *problem, const struct fb_numerics *numerics,
                     int64_t bm, int64_t bn, struct fb_ref_casts *casts);
+
+/* What the figures of one tensor come to; noise_ratio may be NaN. rho is how uncertain fp32
+ * arithmetic leaves p: that of the standard numerics. Where it leaves the exponent uncertain by
+ * more than exp can take, a correct kernel may overflow; no NaN passes. */
+enum fb_verdict fb_bound_verdict(double rho, const struct fb_metrics *metrics,
+                                 enum fb_judged which);
 
 #endif

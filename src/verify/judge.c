@@ -250,18 +250,6 @@ static enum fb_status noise_of(struct fb_judge *judge, const struct fb_model *mo
     return FB_OK;
 }
 
-/* rho is how uncertain fp32 arithmetic leaves p: that of the standard numerics. Where it leaves the
- * exponent uncertain by more than exp can take, a correct kernel may overflow; no NaN passes. */
-static enum fb_verdict verdict_of(double rho, const struct fb_metrics *m, enum fb_judged which)
-{
-    if (m->nonfinite > 0)
-        return rho <= FB_BOUND_RHO_OVERFLOW ? FB_VERDICT_FAIL : FB_VERDICT_NOT_CHECKABLE;
-    if (which != FB_JUDGED_LSE && !(rho <= FB_BOUND_RHO_MAX))
-        return FB_VERDICT_NOT_CHECKABLE;
-    bool noisy = m->noise_ratio > FB_BOUND_NOISE;
-    return m->bound_ratio <= 1 && !noisy ? FB_VERDICT_PASS : FB_VERDICT_FAIL;
-}
-
 static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model *model,
                                    const struct subject *s, struct fb_metrics *metrics,
                                    enum fb_verdict *verdict)
@@ -289,7 +277,7 @@ static enum fb_status judge_tensor(struct fb_judge *judge, const struct fb_model
     FB_TRY_OUT(fb_metrics_compare(&input, metrics));
     FB_TRY_OUT(
         noise_of(judge, model, s, row_errors, metrics->bound_ratio <= 1, &metrics->noise_ratio));
-    *verdict = verdict_of(judge->models->spread.rho, metrics, s->which);
+    *verdict = fb_bound_verdict(judge->models->spread.rho, metrics, s->which);
 out:
     free(seen.data);
     free(allowed);

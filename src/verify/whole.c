@@ -168,10 +168,7 @@ enum fb_status fb_whole_judge(const struct fb_ref_inputs *inputs, const struct f
                                            .band = inputs->problem->dtype};
     FB_TRY_OUT(fb_metrics_compare(&input, &m));
     const double rho = fmax(model->spread.rho, bound->spread.rho);
-    if (!(rho <= FB_BOUND_RHO_MAX))
-        *verdict = FB_VERDICT_NOT_CHECKABLE;
-    else if (!(m.bound_ratio <= 1))
-        *verdict = FB_VERDICT_FAIL;
+    *verdict = fb_bound_verdict(rho, &m, which);
     if (*verdict != FB_VERDICT_PASS)
         say(which, &m, rho, *verdict, text);
 out:
