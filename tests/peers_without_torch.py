@@ -181,6 +181,46 @@ def test_math():
     ok(peer.autograd() == [out, leaves[:3], leaves[3], True], "its backward is autograd's")
 
 
+class Compiler(Torch):
+    """What torch-flex asks: a compiler and a maker of block masks that count their calls."""
+
+    def __init__(self):
+        super().__init__([])
+        self.compiler, self.events = self, []
+        self.create_block_mask = lambda mask, *_: self.events.append("mask") or mask
+
+    def reset(self):
+        self.events.append("reset")
+
+    def compile(self, function, dynamic):
+        self.events.append("compile")
+        return lambda *inputs, **options: ("o of", inputs, options)
+
+    flex_attention = None
+
+
+class Tensor(Leaf):
+    device = "cuda"
+
+
+def test_flex():
+    kind, torch = PEERS["torch-flex"], Compiler()
+    p = problem.parse("b=1,h=2,hk=1,nq=8,nk=8,d=16,dv=16,dtype=bf16,mask=causal,window=2:-1")
+    sys.modules["torch.nn.attention.flex_attention"] = torch
+    peer = kind(torch, p, [Tensor() for _ in range(4)])
+    (_, inputs, options), lse, _ = peer.forward()
+    again = peer.forward()[0]
+    ok(torch.events == ["mask", "reset", "compile"] and again == ("o of", inputs, options),
+       "torch-flex: compiled and its mask made once for all calls of the forward")
+    mask = options.pop("block_mask")
+    rows = ["".join("x" if mask(0, 0, i, j) else "." for j in range(5)) for i in range(5)]
+    ok(rows == ["x....", "xx...", "xxx..", ".xxx.", "..xxx"], "its mask is the problem's")
+    ok(options == {"scale": p.scale, "enable_gqa": True} and lse is None, "... scale and groups")
+    whole = kind(Compiler(), dataclasses.replace(p, mask="full", left=-1), [Tensor()] * 4)
+    ok(whole.forward()[0][2]["block_mask"] is None, "without a mask there is none")
+    del sys.modules["torch.nn.attention.flex_attention"]
+
+
 # ---- Statistics and sampling ---------------------------------------------------------------------
 
 
@@ -286,7 +326,7 @@ def test_journal():
        "the refusal and its reason are kept")
 
 
-for test in (test_inputs, test_grid, test_problem, test_math, test_flush, test_sampling,
-             test_journal, test_command_line, test_endings, test_without_torch):
+for test in (test_inputs, test_grid, test_problem, test_math, test_flex, test_flush,
+             test_sampling, test_journal, test_command_line, test_endings, test_without_torch):
     test()
 sys.exit(done())

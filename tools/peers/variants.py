@@ -10,6 +10,7 @@ Operators are called as PyTorch itself calls them; a version that lacks one refu
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 
 from . import Refused
@@ -265,16 +266,20 @@ class Flex(ThroughAutograd):
 
         return visible
 
-    def attend(self, q, k, v):
-        from torch.nn.attention import flex_attention as flex
-
+    @functools.cached_property
+    def compiled(self):
+        """The call for this problem: compiled, and its mask's blocks listed, once and outside of
+        what is timed, as in a training loop."""
+        flex = importlib.import_module("torch.nn.attention.flex_attention")
         p, block_mask = self.problem, None
         if p.mask != "full" or p.left >= 0 or p.right >= 0:
-            block_mask = flex.create_block_mask(self.mask(), None, None, p.nq, p.nk, q.device)
+            block_mask = flex.create_block_mask(self.mask(), None, None, p.nq, p.nk, self.q.device)
         self.torch.compiler.reset()  # shapes are compiled for, and limits on them not run into
-        attention = self.torch.compile(flex.flex_attention, dynamic=False)
-        return attention(q, k, v, block_mask=block_mask, scale=p.scale,
-                         enable_gqa=p.hk != p.h)
+        return functools.partial(self.torch.compile(flex.flex_attention, dynamic=False),
+                                 block_mask=block_mask, scale=p.scale, enable_gqa=p.hk != p.h)
+
+    def attend(self, q, k, v):
+        return self.compiled(q, k, v)
 
 
 class FlashAttn(ThroughAutograd):
