@@ -31,12 +31,13 @@ enum data {
     DATA_DEEP = DATA_COUNT, /* every second query far from all keys, one dout for all; d = 64 */
     DATA_SMALL,             /* 1/32 of normal: sums that are subnormal in fp16 */
     DATA_ROWS,              /* one dout of 64 is large; v and k have a mean */
+    DATA_ONE,               /* all queries, and their dout, the same; v has a mean */
     DATA_ALL
 };
 
-static const char *const data_names[DATA_ALL] = {"normal",   "mean",    "uniform",  "equal keys",
-                                                 "peaky",    "channel", "negative", "tiny",
-                                                 "constant", "deep",    "small",    "rows"};
+static const char *const data_names[DATA_ALL] = {
+    "normal", "mean",     "uniform", "equal keys", "peaky", "channel",  "negative",
+    "tiny",   "constant", "deep",    "small",      "rows",  "one query"};
 
 static double uniform(void)
 {
@@ -86,6 +87,11 @@ static double value(enum data data, char which, int64_t n, int64_t c, double x)
         return x / 32;
     case DATA_ROWS:
         return which == 'q' ? x : which == 'o' ? (n % 64 == 0 ? 2 : 0.01) * (1 + x) : 1 + 0.25 * x;
+    case DATA_ONE:
+        return which == 'q'   ? (double)(c * 5 % 11 - 5) / 8
+               : which == 'o' ? 0.3 * (double)(c * 37 % 19 - 9)
+               : which == 'v' ? 1 + x / 4
+                              : x;
     case DATA_CONSTANT:
         return 0.1 * (double)(c % 7) - 0.25 + 0 * (double)n;
     default:

@@ -10,12 +10,14 @@
 #include <omp.h>
 #endif
 
+#include "core/problem.h"
 #include "core/status.h"
 #include "tests/random_tensor.h"
 #include "tests/tap.h"
 #include "verify/determinism.h"
 #include "verify/hash.h"
 #include "verify/metrics.h"
+#include "verify/queries.h"
 
 /* ---- Metrics ----------------------------------------------------------------------------------
  */
@@ -208,6 +210,46 @@ static void test_determinism(void)
     free(t.data);
 }
 
+/* Queries of four heads, two a key head, 20 rows each; every fifth row of the first pair the same.
+ */
+static int64_t queries_of(const char *terms, const struct fb_tensor *q,
+                          const struct fb_tensor *dout, int64_t most)
+{
+    struct fb_problem p;
+    char text[128];
+    int64_t count = -1;
+    snprintf(text, sizeof text, "b=1,h=4,hk=2,n=20,d=8,dtype=bf16%s", terms);
+    const struct fb_args args = {.problem = &p, .q = *q, .dout = *dout};
+    if (fb_problem_parse(&p, text) != FB_OK)
+        return count;
+    if (fb_queries_count(&args, most, &count) != FB_OK)
+        count = -1;
+    fb_problem_free(&p);
+    return count;
+}
+
+static void test_queries(void)
+{
+    struct fb_tensor q = tensor(FB_BF16, 1, 4, 20, 8), dout = tensor(FB_BF16, 1, 4, 20, 8);
+    tap_ok(queries_of("", &q, &dout, 128) == 2, "queries that are all one count once a key head");
+    randomize(&q);
+    tap_ok(queries_of("", &q, &dout, 128) == 80, "different ones all count");
+    tap_ok(queries_of("", &q, &dout, 16) == 32, "... up to so many a key head");
+    for (int64_t row = 5; row < 40; row += 5)
+        for (int64_t c = 0; c < 8; c++)
+            fb_element_write(q.data, FB_BF16, row * 8 + c, fb_element_read(q.data, FB_BF16, c));
+    tap_ok(queries_of("", &q, &dout, 128) == 73, "the same row in both heads of a group: once");
+    tap_ok(queries_of(",causal", &q, &dout, 128) == 80 &&
+               queries_of(",window=3:-1", &q, &dout, 128) == 80 &&
+               queries_of(",alibi=auto", &q, &dout, 128) == 80 &&
+               queries_of(",dropout=0.1@1:0", &q, &dout, 128) == 80,
+           "all count where each sees others, or with other weights");
+    randomize(&dout);
+    tap_ok(queries_of("", &q, &dout, 128) == 80, "... or has another dout");
+    free(q.data);
+    free(dout.data);
+}
+
 static void test_bands(void)
 {
     double atol, rtol;
@@ -225,6 +267,7 @@ int main(void)
     test_many_rows();
     test_bands();
     test_hash();
+    test_queries();
     test_determinism();
     return tap_done();
 }

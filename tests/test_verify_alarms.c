@@ -111,6 +111,9 @@ static void few_queries(void)
 {
     draws("h=6,hk=2,nq=3,nk=300,d=64,scale=0.25,dtype=bf16", DATA_MEAN, "three queries");
     draws("h=2,nq=512,nk=20,d=128,dtype=bf16", DATA_ROWS, "few large queries");
+    draws("h=1,n=300,d=64,dtype=bf16", DATA_ONE, "one query, many times");
+    draws("h=2,nq=600,nk=200,d=128,dtype=fp16", DATA_ONE, "one query, many times");
+    draws("h=4,hk=2,n=256,d=64,dtype=bf16", DATA_ONE, "one query, many times, grouped");
 }
 
 int main(void)

@@ -22,10 +22,10 @@ static uint64_t bits_at(const struct fb_tensor *tensor, int64_t index)
     return bits;
 }
 
-static uint64_t hash_row(const struct fb_tensor *t, int64_t row)
+uint64_t fb_hash_row(const struct fb_tensor *t, int64_t row, uint64_t before)
 {
     int64_t at = fb_tensor_row(t, row);
-    uint64_t hash = 0x726F77u;
+    uint64_t hash = 0x726F77u ^ before;
     for (int64_t d = 0; d < t->shape[3]; d++, at += t->stride[3])
         hash = fb_mix(hash, bits_at(t, at));
     return hash;
@@ -42,7 +42,7 @@ uint64_t fb_hash_tensor(const struct fb_tensor *tensor)
         const int64_t count = rows - first < SLAB ? rows - first : SLAB;
 #pragma omp parallel for schedule(static) if (count * tensor->shape[3] > 32768)
         for (int64_t r = 0; r < count; r++)
-            part[r] = hash_row(tensor, first + r);
+            part[r] = fb_hash_row(tensor, first + r, 0);
         for (int64_t r = 0; r < count; r++)
             hash = fb_mix(hash, part[r]);
     }

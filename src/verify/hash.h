@@ -13,4 +13,7 @@
 
 uint64_t fb_hash_tensor(const struct fb_tensor *tensor);
 
+/* Of one row, flat over [b, h, n]; `before`: the hash of what stands before it, or 0. */
+uint64_t fb_hash_row(const struct fb_tensor *tensor, int64_t row, uint64_t before);
+
 #endif

@@ -25,6 +25,7 @@
 #include "verify/exact.h"
 #include "verify/explain.h"
 #include "verify/model.h"
+#include "verify/queries.h"
 #include "verify/sample.h"
 #include "verify/whole.h"
 
@@ -41,6 +42,7 @@ struct fb_judge {
     struct fb_ref_rows rows;     /* the sample as the reference takes it; all NULL otherwise */
     struct fb_model *models;     /* the first is of the standard numerics */
     struct fb_model *floor;      /* of fp32 arithmetic alone, made when first needed */
+    int64_t queries;             /* that are not the same */
     char coverage[160];
 };
 
@@ -90,6 +92,15 @@ static enum fb_status make_values(struct fb_judge *judge)
                          &judge->models);
 }
 
+/* Of one key head no more than are asked for; packed sequences share theirs. */
+static enum fb_status count_queries(struct fb_judge *judge)
+{
+    const struct fb_problem *p = judge->args.problem;
+    const int64_t packed = p->qlens ? FB_MODEL_KEY_QUERIES * p->b : 0;
+    return fb_queries_count(&judge->args, packed > FB_MODEL_QUERIES ? packed : FB_MODEL_QUERIES,
+                            &judge->queries);
+}
+
 static void describe(struct fb_judge *judge)
 {
     const struct fb_args *a = &judge->args;
@@ -137,6 +148,7 @@ enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs
         judge->inputs.known_lse = judge->whole.lse;
     }
     FB_TRY_OUT(make_values(judge));
+    FB_TRY_OUT(count_queries(judge));
     describe(judge);
 out:
     if (status != FB_OK)
@@ -238,7 +250,8 @@ static enum fb_status noise_of(struct fb_judge *judge, const struct fb_model *mo
                                double *noise)
 {
     *noise = NAN;
-    if (!model->has_emulated || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV)
+    if (!model->has_emulated || s->which == FB_JUDGED_LSE || s->which > FB_JUDGED_DV ||
+        !fb_model_has_queries(model, s->which, judge->queries))
         return FB_OK;
     *noise = fb_model_noise(model, NULL, &judge->values, s->which, s->count, s->width, row_errors);
     if (!(*noise > FB_BOUND_NOISE) || !within)

@@ -18,10 +18,7 @@
 #define BLOCK_ELEMENTS 100
 #define NOISE_ELEMENTS 500
 
-/* And queries, where a rounding is one a query: all of them, those that a key head has, and those
- * that may be much of the error of a block of dq. */
-#define NOISE_QUERIES 128
-#define KEY_QUERIES 16
+/* And queries, where a rounding is one a query, that may be much of the error of a block of dq. */
 #define BLOCK_QUERIES 8
 
 static bool rounds_tiles(enum fb_acc acc)
@@ -37,14 +34,6 @@ static bool has_declared_roundings(const struct fb_problem *problem, const struc
            n->delta == FB_DELTA_BF16 || n->lse == FB_LSE_BF16;
 }
 
-static int64_t query_count(const struct fb_problem *problem)
-{
-    int64_t count = problem->qlens ? 0 : problem->b * problem->nq;
-    for (int64_t s = 0; problem->qlens && s < problem->b; s++)
-        count += problem->qlens[s];
-    return count;
-}
-
 /* delta and a rounded lse are off once a query, and with them all that the query gives to dq, dk or
  * dv: whatever the number of elements, their error norm is that of as many numbers. */
 static bool rounds_queries(const struct fb_model *model, enum fb_judged which)
@@ -54,13 +43,13 @@ static bool rounds_queries(const struct fb_model *model, enum fb_judged which)
     return which == FB_JUDGED_DV ? lse : which != FB_JUDGED_O && (lse || delta);
 }
 
-static bool has_queries(const struct fb_model *model, enum fb_judged which)
+bool fb_model_has_queries(const struct fb_model *model, enum fb_judged which, int64_t queries)
 {
     const struct fb_problem *p = model->problem;
     const bool key_side = which == FB_JUDGED_DK || which == FB_JUDGED_DV;
-    const int64_t count = query_count(p) * p->h;
     return !rounds_queries(model, which) ||
-           (count >= NOISE_QUERIES && (!key_side || count >= KEY_QUERIES * p->b * p->hk));
+           (queries >= FB_MODEL_QUERIES &&
+            (!key_side || queries >= FB_MODEL_KEY_QUERIES * p->b * p->hk));
 }
 
 static enum fb_status compute(const struct fb_ref_inputs *inputs, const struct fb_ref_request *want)
@@ -206,8 +195,6 @@ double fb_model_noise(const struct fb_model *model, const struct fb_model *floor
     const bool by_query = which == FB_JUDGED_DQ && rounds_queries(model, which);
     double ratios = 0, elements = 0;
     int64_t blocks = 0;
-    if (!has_queries(model, which))
-        return NAN;
     for (int64_t first = 0; first < rows; first += FB_MODEL_BLOCK) {
         int64_t end = first + FB_MODEL_BLOCK < rows ? first + FB_MODEL_BLOCK : rows;
         struct block sums =

@@ -40,13 +40,19 @@ void fb_model_free(struct fb_model *model);
 double *fb_model_allowed(const struct fb_model *model, const struct fb_ref_tensors *values,
                          enum fb_judged which, int64_t count, bool narrow);
 
+/* Are there enough queries (fb_queries_count) for its errors to be a statistic? Where something is
+ * rounded once a query so many are needed, and so many for each key head. */
+#define FB_MODEL_QUERIES 128
+#define FB_MODEL_KEY_QUERIES 16
+bool fb_model_has_queries(const struct fb_model *model, enum fb_judged which, int64_t queries);
+
 /* How large the errors of a tensor are beside those of the emulated roundings, 1 being as expected:
  * the rms over blocks of FB_MODEL_BLOCK rows of the ratio of norms. Only blocks count whose
  * emulated error is carried by many elements ((sum e^2)^2 / sum e^4, a participation number), so
  * that the ratio is a statistic and not a coincidence, and only if all of them together have
- * enough; where something is rounded once a query, the problem must have enough queries, and a
- * block of dq several that it may be off by. Else NaN. floor, where not NULL, is added to the
- * expectation. row_errors: [count / width], squares. Needs has_emulated. */
+ * enough; where something is rounded once a query, a block of dq needs several that it may be off
+ * by. Else NaN. floor, where not NULL, is added to the expectation. row_errors: [count / width],
+ * squares. Needs has_emulated. */
 #define FB_MODEL_BLOCK 64
 double fb_model_noise(const struct fb_model *model, const struct fb_model *floor,
                       const struct fb_ref_tensors *values, enum fb_judged which, int64_t rows,
