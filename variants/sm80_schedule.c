@@ -112,8 +112,8 @@ int fb_sm80_section(const struct fb_problem *p, int ordered)
     const int64_t units = p->b * p->hk, few = 1024;
     const double bytes = (double)p->nq * (double)(p->h / p->hk) * (double)(width_of(p) * 8);
     const double share = 0.66 * (double)fb_cuda_device()->l2_bytes;
-    if (units <= 1 || (!is_uneven(p) && !ordered))
-        return 1;
+    if (units <= 1 || bytes == 0 || (!is_uneven(p) && !ordered))
+        return 1; /* of key tiles that no query needs, too: none is longer than another */
     if (ordered && !fb_sm80_is_downwards(p))
         return (int)at_most(units, ordered_section(p, is_uneven(p)));
     if (units * tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
