@@ -27,7 +27,7 @@ int main(void)
 
 /* ---- The library --------------------------------------------------------------------------- */
 
-enum { MOST_ENGINES = 3, WORKSPACE = 4096 };
+enum { MOST_ENGINES = 3, WORKSPACE = 4096, FIRST_ENGINE = 6 };
 
 /* What the library answers: the status of finalizing descriptors of one type, and of the plan of
  * each engine that is proposed. */
@@ -43,6 +43,7 @@ static int alive, calls, plans;
 
 struct descriptor {
     cudnnBackendDescriptorType_t type;
+    int64_t engine; /* of a configuration and of an engine: its number */
 };
 
 static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
@@ -50,7 +51,7 @@ static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescr
     struct descriptor *made = malloc(sizeof *made);
     calls++;
     alive++;
-    made->type = type;
+    *made = (struct descriptor){.type = type};
     *out = made;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -81,17 +82,27 @@ static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
     return d->type == answers.type ? answers.finalize : CUDNN_STATUS_SUCCESS;
 }
 
+static cudnnStatus_t propose(cudnnBackendDescriptor_t *config, int64_t room, int64_t *count)
+{
+    *count = answers.engines < room ? answers.engines : room;
+    for (int64_t i = 0; i < *count; i++)
+        ((struct descriptor *)config[i])->engine = FIRST_ENGINE + i;
+    return answers.query;
+}
+
 static cudnnStatus_t get(cudnnBackendDescriptor_t const descriptor,
                          cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                          int64_t room, int64_t *count, void *values)
 {
-    (void)descriptor;
+    const struct descriptor *d = descriptor;
     (void)type;
     *count = 1;
-    if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) {
-        *count = answers.engines < room ? answers.engines : room;
-        return answers.query;
-    }
+    if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS)
+        return propose(values, room, count);
+    if (name == CUDNN_ATTR_ENGINECFG_ENGINE)
+        (*(struct descriptor **)values)->engine = d->engine;
+    if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX)
+        *(int64_t *)values = d->engine;
     if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)
         *(int64_t *)values = WORKSPACE;
     return CUDNN_STATUS_SUCCESS;
@@ -201,13 +212,18 @@ static void test_ends(void)
     }
 }
 
-/* What is told is the failure, not the refusals around it. */
+/* What is told is the failure, not the refusals around it; which engine runs. */
 static void test_words(void)
 {
     struct fb_cudnn_attention problem = next_problem();
     const char *why = "";
     bool unsupported;
     char status[16];
+    answers = (struct answers){TENSOR, DONE, DONE, 2, {NO, DONE}};
+    plans = 0;
+    const struct fb_cudnn_plan *second = fb_cudnn_plan_find(&problem, &unsupported, &why);
+    tap_ok(second && !strcmp(fb_cudnn_plan_name(second), "engine-7"), "the engine has its name");
+    problem = next_problem();
     answers = (struct answers){TENSOR, DONE, DONE, 3, {NO, BROKEN, NO}};
     plans = 0;
     fb_cudnn_plan_find(&problem, &unsupported, &why);

@@ -341,6 +341,7 @@ static enum fb_status run(struct fb_context *ctx, struct job *job, const struct 
                      args->workspace_bytes);
         return FB_REFUSED;
     }
+    ctx->phase(ctx, fb_cudnn_plan_name(job->plan)); /* so the record names the engine */
     const char *error = fb_cudnn_plan_run(job->plan, ctx->stream, pointer, scratch);
     if (!error)
         return FB_OK;

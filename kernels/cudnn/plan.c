@@ -83,12 +83,13 @@ static cudnnBackendDescriptor_t try_engine(struct fb_cudnn_graph *g, cudnnHandle
     return fb_cudnn_end(g, plan, "the plan of an engine");
 }
 
-/* "engine 6", for those who look; an unknown number is no failure. */
+/* "engine-6"; an unknown number is no failure. */
 static void name_engine(struct fb_cudnn_plan *plan, cudnnBackendDescriptor_t config)
 {
     struct fb_cudnn_graph *g = &plan->graph;
     cudnnBackendDescriptor_t engine = fb_cudnn_begin(g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0, index = -1;
+    snprintf(plan->name, sizeof plan->name, "engine-unknown");
     if (g->failed) {
         g->failed = false;
         return;
@@ -97,7 +98,8 @@ static void name_engine(struct fb_cudnn_plan *plan, cudnnBackendDescriptor_t con
                         &count, &engine) == CUDNN_STATUS_SUCCESS)
         g->library->get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count,
                         &index);
-    snprintf(plan->name, sizeof plan->name, "engine %lld", (long long)index);
+    if (index >= 0)
+        snprintf(plan->name, sizeof plan->name, "engine-%lld", (long long)index);
 }
 
 /* The first proposal that compiles; its index. Where none does, the graph is unsupported if every
