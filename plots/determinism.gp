@@ -5,19 +5,33 @@
 # levels that held, which the lines at the foot explain.
 
 NROW = (NP + NCOL - 1) / NCOL
-BARS_MOST = 1
 NAME_MOST = 0
-do for [p = 1:NP] { BARS_MOST = (GROUPS[p] > BARS_MOST) ? GROUPS[p] : BARS_MOST }
 longer(a, b) = (a > b) ? a : b
 stats $TICKS using (NAME_MOST = longer(strlen(strcol(2)), NAME_MOST), 0) nooutput
 LEFT = 24 + 8.2 * NAME_MOST # wide() of style.gp, which is read later
 PANEL_WIDTH = 460
-PANEL_HEIGHT = 30 * BARS_MOST + 10
-ROW = PANEL_HEIGHT + 78
+# A row of panels is as high as its longest; START[r] is where row r begins, below the head.
+panel_height(bars) = 30 * bars + 10
+array BARS[NROW]
+array START[NROW + 1]
+START[1] = 0
+do for [r = 1:NROW] { BARS[r] = 1 }
+do for [p = 1:NP] { BARS[(p - 1) / NCOL + 1] = longer(GROUPS[p], BARS[(p - 1) / NCOL + 1]) }
+do for [r = 1:NROW] { START[r + 1] = START[r] + panel_height(BARS[r]) + 78 }
 WIDTH = NCOL * (LEFT + PANEL_WIDTH + 20)
 WIDTH = (WIDTH < 760) ? 760 : WIDTH
-HEIGHT = 66 + NROW * ROW
+HEIGHT = 66 + START[NROW + 1]
 SAMPLEN = 1.2
+# The key names the kinds of bars that are drawn. KEY_MORE is style.gp's.
+array USED[NS]
+KEY_MORE = -NS
+do for [s = 1:NS] {
+    USED[s] = 0
+    do for [p = 1:NP] {
+        stats $DATA index ((p - 1) * NS + s - 1) using (USED[s] = USED[s] || strcol(2) ne "NaN", 0) nooutput
+    }
+    KEY_MORE = KEY_MORE + USED[s]
+}
 load 'style.gp'
 PANEL_WIDTH = WIDTH / NCOL - LEFT - 20
 
@@ -54,7 +68,7 @@ unset tics
 unset grid
 set xrange [0:1]
 set yrange [0:1]
-plot for [s = 1:NS] -1 with boxes lc rgb SHADE[s] title SERIES[s]
+plot for [s = 1:NS] (USED[s] ? -1 : NaN) with boxes lc rgb SHADE[s] title (USED[s] ? SERIES[s] : "")
 unset label
 unset key
 set border 3 lc rgb INK
@@ -66,13 +80,12 @@ set xrange [0:XMOST]
 
 do for [p = 1:NP] {
     column_of = (p - 1) % NCOL
-    row_of = (p - 1) / NCOL
     x0 = LEFT + column_of * (LEFT + PANEL_WIDTH + 20)
-    y0 = HEAD + 32 + row_of * ROW
+    y0 = HEAD + 32 + START[(p - 1) / NCOL + 1]
     set lmargin at screen from_left(x0)
     set rmargin at screen from_left(x0 + PANEL_WIDTH)
     set tmargin at screen from_top(y0)
-    set bmargin at screen from_top(y0 + 30 * GROUPS[p] + 10)
+    set bmargin at screen from_top(y0 + panel_height(GROUPS[p]))
     set title PANEL[p] font fs(10) offset 0, -0.4 textcolor rgb INK
     set xlabel (p > NP - NCOL ? YLABEL : "") offset 0, 0.4 textcolor rgb INK
     set yrange [-GROUPS[p] - 0.6:-0.4]

@@ -217,6 +217,8 @@ for kind in speed memory error determinism; do
             "$flashback" table "$scratch/tiny.h5" --kind $kind --format $format
     done
 done
+expect 2 "format: csv holds one table.*--kind speed, memory, error or determinism" \
+    "tables of several kinds are not one of CSV" "$flashback" table "$scratch/tiny.h5" --format csv
 expect 2 "kind" "an unknown table" "$flashback" table "$scratch/tiny.h5" --kind taste
 expect 2 "format" "an unknown format" "$flashback" table "$scratch/tiny.h5" --format docx
 "$flashback" table "$scratch/tiny.h5" -v cpu-split >"$scratch/one.txt" &&

@@ -26,6 +26,7 @@ int main(void)
 
 #include "core/half.h"
 #include "kernels/cuda/delta.h"
+#include "kernels/cuda/device.h"
 
 /* A row's sum is at most 9 products deep in a lane, 5 additions of the team and the subtraction of
  * dlse; each rounds once, so the error is at most 15 u / (1 - 15 u) of the terms' magnitudes. */
@@ -324,13 +325,11 @@ static void test_arguments(void)
 
 int main(void)
 {
-    int devices = 0;
-    cudaError_t error = cudaGetDeviceCount(&devices);
-    if (error != cudaSuccess || devices == 0) {
-        tap_skip("cuda delta: no CUDA device (%s)", cudaGetErrorString(error));
+    test_arguments();
+    if (fb_cuda_device()->ordinal < 0) {
+        tap_skip("cuda delta: %s", fb_cuda_device()->why);
         return tap_done();
     }
-    test_arguments();
     test_shapes();
     test_layouts();
     test_beyond_a_grid();

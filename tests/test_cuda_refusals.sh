@@ -27,6 +27,27 @@ ok $? "and that the CPU's do"
 "$flashback" list --json | grep -q '"reason": *"no CUDA device'
 ok $? "list --json says it, too"
 
+# ---- A driver that is there but broken is not told as one that is missing
+cc=${CC:-cc}
+# driver TEXT PATTERN: `list` with the library of $scratch/driver gives the reason.
+driver() {
+    LD_LIBRARY_PATH="$scratch/driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$flashback" list >"$scratch/out" 2>&1
+    grep -Eq "^simt-atomic +no .*no CUDA device \\($2" "$scratch/out"
+    ok $? "$1"
+}
+if command -v ${cc%% *} >/dev/null; then
+    mkdir "$scratch/driver"
+    : >"$scratch/driver/libcuda.so.1"
+    driver "a driver that does not load" "the driver does not load: .*libcuda.so.1"
+    echo 'int cuInit(unsigned f); int cuInit(unsigned f) { return 803 + 0 * (int)f; }' |
+        $cc -shared -fPIC -x c -o "$scratch/driver/libcuda.so.1" -
+    driver "a driver that does not start" "the driver does not start: .*driver combination"
+    echo 'int other(void); int other(void) { return 0; }' | $cc -shared -fPIC -x c -o "$scratch/driver/libcuda.so.1" -
+    driver "a library that is no driver" "the driver does not load: it has no cuInit"
+else
+    skip "broken drivers: no C compiler"
+fi
+
 # ---- Libraries that are not where they are said to be
 for library in CUBLAS CUDNN; do
     env FLASHBACK_$library=/nowhere "$flashback" info >"$scratch/out" 2>"$scratch/err"
@@ -60,6 +81,24 @@ FLASHBACK=$flashback bash "$top_srcdir/tests/device/cases.sh" "$scratch/cases" >
 ok $? "cases.sh is skipped, by name"
 FLASHBACK=$scratch/none expect 1 "list' fails" "... but not without a program" \
     bash "$top_srcdir/tests/device/cases.sh" "$scratch/cases"
+# A program of our own in the place of flashback: what becomes of the cases is known.
+cat >"$scratch/played" <<'SH'
+#!/bin/sh
+[ "$1" != list ] || { echo "sm80-atomic yes"; exit 0; }
+echo "2 cases: $PLAYED refused"
+exit "$PLAYED_STATUS"
+SH
+chmod +x "$scratch/played"
+# played STATUS TEXT SUMMARY EXIT PATTERN: cases.sh ends with the status and has this line and no other kind.
+played() {
+    PLAYED=$3 PLAYED_STATUS=$4 FLASHBACK=$scratch/played \
+        bash "$top_srcdir/tests/device/cases.sh" "$scratch/cases" >"$scratch/out"
+    [ $? -eq "$1" ] && [ "$(grep -c "$5" "$scratch/out")" -eq "$(grep -Ec '^(not )?ok' "$scratch/out")" ]
+    ok $? "$2"
+}
+played 0 "a case of which something passed passes" "1 passed, 0 failed, 1" 3 '^ok [0-9]* - \|# SKIP .*no variant'
+played 0 "... of which nothing did is skipped" "0 passed, 0 failed, 2" 3 '^ok [0-9]* # SKIP'
+played 1 "... of which something failed fails" "0 passed, 1 failed, 1" 1 '^not ok\|# SKIP .*no variant'
 mkdir "$scratch/bin"
 printf '#!/bin/sh\necho No devices were found\n' >"$scratch/bin/nvidia-smi"
 chmod +x "$scratch/bin/nvidia-smi"

@@ -163,23 +163,33 @@ static void test_failures(void)
     tap_ok(alive == 0, "... and leaks nothing");
 }
 
-/* What cuDNN does not offer is a refusal; a library that does not work is none. */
+/* What cuDNN does not offer is a refusal; a mistake of ours, or a library that does not work, is
+ * none, and nothing is while the graph is not whole. */
 static void test_unsupported(void)
 {
     static const struct {
         cudnnStatus_t status;
         bool unsupported;
     } ends[] = {
-        {CUDNN_STATUS_NOT_SUPPORTED, true},   {CUDNN_STATUS_NOT_SUPPORTED_SHAPE, true},
-        {CUDNN_STATUS_BAD_PARAM, true},       {CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED, false},
-        {CUDNN_STATUS_INTERNAL_ERROR, false}, {CUDNN_STATUS_EXECUTION_FAILED, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, true},
+        {CUDNN_STATUS_NOT_SUPPORTED_SHAPE, true},
+        {CUDNN_STATUS_BAD_PARAM, false},
+        {CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, false},
+        {CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED, false},
+        {CUDNN_STATUS_INTERNAL_ERROR, false},
+        {CUDNN_STATUS_EXECUTION_FAILED, false},
     };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        struct fb_cudnn_graph graph;
+        struct fb_cudnn_graph graph, whole;
         fb_cudnn_graph_init(&graph, &counting);
+        fb_cudnn_graph_init(&whole, &counting);
+        whole.described = true;
         fb_cudnn_graph_fail(&graph, "trying", ends[i].status);
-        tap_ok(graph.failed && graph.unsupported == ends[i].unsupported, "status %d is %s",
-               (int)ends[i].status, ends[i].unsupported ? "a refusal" : "a failure");
+        fb_cudnn_graph_fail(&whole, "trying", ends[i].status);
+        tap_ok(whole.failed && whole.unsupported == ends[i].unsupported && graph.failed &&
+                   !graph.unsupported,
+               "status %d is %s", (int)ends[i].status,
+               ends[i].unsupported ? "a refusal of whole graphs" : "a failure");
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * test_report_key.c: a figure's key names all series, away from its title and from what is drawn
- * below, however many there are and however long their names; no two of them look the same. Its
- * subtitle names the machines of what is drawn.
+ * below, however many there are and however long their names; no two of them look the same, and
+ * none is named that is not drawn. Its subtitle names the machines of what is drawn.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -85,6 +85,19 @@ static struct heights measure(const char *svg)
     return h;
 }
 
+/* How far from the top the first line of text with these words stands; NAN where there is none. */
+static double height_of(const char *svg, const char *wanted)
+{
+    for (const char *at = svg; (at = strstr(at, "<g transform=\"translate(")); at++) {
+        char words[128] = "";
+        double x, y;
+        if (sscanf(at + 24, "%lf,%lf", &x, &y) == 2 &&
+            sscanf(at, "%*[^\n]%*[^>]>%127[^<]", words) == 1 && strstr(words, wanted))
+            return y;
+    }
+    return NAN;
+}
+
 /* How many kinds of points there are, of a shape and a colour. */
 static int count_points(const char *svg)
 {
@@ -125,6 +138,31 @@ static void test_keys(void)
     fb_results_free(&results);
 }
 
+/* Bars of two of the kinds that there are, in panels of eight bars and of two. */
+static void test_bars(void)
+{
+    struct fb_results results;
+    make_variants(&results);
+    for (size_t i = 0; i < results.record_count; i++) {
+        struct fb_record *r = &results.records[i];
+        r->d = i < 16 ? 64 : i < 20 ? 128 : 256;
+        r->det_runs = 10;
+        r->det_equal = i < 4 ? 3 : 10;
+        fb_text_set(&r->det_claim, "dq+dk+dv");
+    }
+    char *svg = draw(&results, "determinism");
+    tap_ok(svg && strstr(svg, "<text>the same bits in every run</text>") &&
+               strstr(svg, "<text>bits differ from run to run</text>") &&
+               !strstr(svg, "none is ruled out"),
+           "determinism: the key has the kinds of bars that are drawn");
+    const double axis = height_of(svg ? svg : "", "FLOP/s");
+    const double foot = height_of(svg ? svg : "", "D1: at rest");
+    tap_ok(foot - axis > ROOM && foot - axis < 80, "nothing is left empty below short panels: %.0f",
+           foot - axis);
+    free(svg);
+    fb_results_free(&results);
+}
+
 static bool says(const struct fb_results *results, const char *words)
 {
     char *svg = draw(results, "speed");
@@ -156,6 +194,7 @@ static void test_machines(void)
 static void test_all(void)
 {
     test_keys();
+    test_bars();
     test_machines();
 }
 

@@ -67,8 +67,7 @@ static char *content_of(const char *name)
     size_t length;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     fb_status_clear();
-    fb_file_read(path, &text, &length);
-    return text;
+    return fb_file_read(path, &text, &length) == FB_OK ? text : NULL;
 }
 
 static void test_formats(void)

@@ -12,6 +12,12 @@
 extern "C" {
 #endif
 
+/* Where the next part of a workspace may begin: parts stand on 256 bytes, as allocations do. */
+static inline size_t fb_cuda_aligned(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
 /* FB_OK for 0 (cudaSuccess), else FB_DEVICE with CUDA's words as the explanation. */
 enum fb_status fb_cuda_check(struct fb_context *ctx, int error, const char *what);
 

@@ -33,11 +33,6 @@ struct plan {
     size_t bytes_sum; /* of a chunk's fp32 dk and dv together */
 };
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 /* Depends on the problem alone, so that `sizes` and the calls agree: layouts in which [b, h] is one
  * index are those that keep heads outside rows. */
 static struct plan plan_of(const struct fb_cuda_naive *policy, const struct fb_problem *p)
@@ -54,17 +49,18 @@ static struct plan plan_of(const struct fb_cuda_naive *policy, const struct fb_p
     plan.chunk = chunk < 1 ? 1 : chunk < plan.heads ? chunk : plan.heads;
     const size_t entries = (size_t)(plan.chunk * plan.pairs);
     plan.sums = !plan.fp32 && plan.g > 1;
-    plan.bytes_s = policy->saves_p && plan.fp32 ? 0 : aligned(4 * entries);
-    plan.bytes_p = policy->saves_p || plan.fp32 ? 0 : aligned(plan.element * entries);
-    plan.bytes_dp = aligned(4 * entries);
-    plan.bytes_ds = plan.fp32 ? 0 : aligned(plan.element * entries);
-    plan.bytes_sum = plan.sums ? aligned(4 * (size_t)(plan.chunk * p->nk * (p->d + p->dv))) : 0;
+    plan.bytes_s = policy->saves_p && plan.fp32 ? 0 : fb_cuda_aligned(4 * entries);
+    plan.bytes_p = policy->saves_p || plan.fp32 ? 0 : fb_cuda_aligned(plan.element * entries);
+    plan.bytes_dp = fb_cuda_aligned(4 * entries);
+    plan.bytes_ds = plan.fp32 ? 0 : fb_cuda_aligned(plan.element * entries);
+    plan.bytes_sum =
+        plan.sums ? fb_cuda_aligned(4 * (size_t)(plan.chunk * p->nk * (p->d + p->dv))) : 0;
     return plan;
 }
 
 static size_t delta_bytes(const struct fb_problem *p)
 {
-    return aligned(4 * (size_t)(p->b * p->h * p->nq));
+    return fb_cuda_aligned(4 * (size_t)(p->b * p->h * p->nq));
 }
 
 const char *fb_cuda_naive_refuse(const struct fb_problem *p, const struct fb_numerics *n)

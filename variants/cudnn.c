@@ -21,6 +21,7 @@
 
 #include "flashback.h"
 #include "kernels/cudnn/plan.h"
+#include "variants/cuda_common.h"
 
 /* Row numbers pass through fp32 in the left bound of a window. */
 static const int64_t most_rows = INT64_C(1) << 24;
@@ -214,20 +215,16 @@ static void tensors_of(const struct fb_args *args,
     tensor[FB_CUDNN_DV] = &args->dv;
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 static size_t delta_bytes(const struct fb_problem *p)
 {
-    return aligned((size_t)(p->b * p->h * p->nq) * sizeof(float));
+    return fb_cuda_aligned((size_t)(p->b * p->h * p->nq) * sizeof(float));
 }
 
 static size_t accumulator_bytes(const struct fb_problem *p, enum fb_cudnn_pass pass)
 {
-    return pass == FB_CUDNN_BACKWARD ? aligned((size_t)(p->b * p->h * p->nq * p->d) * sizeof(float))
-                                     : 0;
+    return pass == FB_CUDNN_BACKWARD
+               ? fb_cuda_aligned((size_t)(p->b * p->h * p->nq * p->d) * sizeof(float))
+               : 0;
 }
 
 /* What the engines want; where there is none, 0: prepare then says why. */
@@ -238,7 +235,7 @@ static size_t engine_bytes(const struct fb_problem *p, enum fb_cudnn_pass pass)
     struct fb_cudnn_attention a = plain_numbers(p, pass);
     expected_strides(&a, p);
     const struct fb_cudnn_plan *plan = fb_cudnn_plan_find(&a, &unsupported, &why);
-    return plan ? aligned(fb_cudnn_plan_workspace(plan)) : 0;
+    return plan ? fb_cuda_aligned(fb_cudnn_plan_workspace(plan)) : 0;
 }
 
 static enum fb_status sizes(const struct fb_problem *p, enum fb_cudnn_pass backward, size_t *saved,
@@ -329,7 +326,7 @@ static enum fb_status run(struct fb_context *ctx, struct job *job, const struct 
         return status;
     for (int role = 0; role < FB_CUDNN_ROLES_GIVEN; role++)
         pointer[role] = tensor[role]->data;
-    size_t used = aligned(fb_cudnn_plan_workspace(job->plan));
+    size_t used = fb_cuda_aligned(fb_cudnn_plan_workspace(job->plan));
     if (pass != FB_CUDNN_FORWARD) {
         pointer[FB_CUDNN_DELTA] = scratch + used;
         used += delta_bytes(args->problem);
@@ -341,6 +338,7 @@ static enum fb_status run(struct fb_context *ctx, struct job *job, const struct 
                      args->workspace_bytes);
         return FB_REFUSED;
     }
+    ctx->phase(ctx, fb_cudnn_plan_name(job->plan)); /* so the record names the engine */
     const char *error = fb_cudnn_plan_run(job->plan, ctx->stream, pointer, scratch);
     if (!error)
         return FB_OK;

@@ -62,7 +62,7 @@ const char *fb_simt_refuse_tiled(const struct fb_problem *p, const struct fb_num
 
 size_t fb_simt_delta_bytes(const struct fb_problem *p)
 {
-    return ((size_t)p->b * (size_t)p->h * (size_t)p->nq * sizeof(float) + 255) / 256 * 256;
+    return fb_cuda_aligned((size_t)p->b * (size_t)p->h * (size_t)p->nq * sizeof(float));
 }
 
 void fb_simt_tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm,

@@ -13,11 +13,6 @@
 
 /* ---- Kernels ---- */
 
-static int64_t width_of(const struct fb_problem *p)
-{
-    return p->d > p->dv ? p->d : p->dv;
-}
-
 /* Shared memory of the device; of a large one where there is none and sizes are asked for. */
 static size_t shared_bytes(void)
 {
@@ -33,12 +28,12 @@ static int may_be_small(void)
 
 const struct fb_sm80_kernels *fb_sm80_kernels_for(const struct fb_problem *p)
 {
-    return fb_sm80_find(width_of(p), shared_bytes(), may_be_small());
+    return fb_sm80_find(fb_sm80_width(p), shared_bytes(), may_be_small());
 }
 
 const struct fb_sm80_split_kernels *fb_sm80_split_kernels_for(const struct fb_problem *p)
 {
-    return fb_sm80_find_split(width_of(p), shared_bytes(), may_be_small());
+    return fb_sm80_find_split(fb_sm80_width(p), shared_bytes(), may_be_small());
 }
 
 int fb_sm80_stages(const size_t smem[2])
@@ -66,18 +61,14 @@ static const char *refuse_numerics(const struct fb_numerics *n)
     return NULL;
 }
 
-static int64_t tiles_of(int64_t n, int64_t tile)
-{
-    return (n + tile - 1) / tile;
-}
-
 /* Row numbers and sums of them with window sides are 32-bit numbers in the kernels. */
 static const int64_t longest = (int64_t)1 << 28;
 
 /* So are places among the key tiles of all heads, and a grid has no more CTAs. */
 static int has_too_many_tiles(const struct fb_problem *p, const struct fb_sm80_kernels *k)
 {
-    return p->b * (p->hk * tiles_of(p->nk, k->bn) + p->h * tiles_of(p->nq, k->bm)) > INT32_MAX;
+    return p->b * (p->hk * fb_sm80_tiles_of(p->nk, k->bn) + p->h * fb_sm80_tiles_of(p->nq, k->bm)) >
+           INT32_MAX;
 }
 
 static const char *refuse_size(const struct fb_problem *p)
@@ -86,7 +77,7 @@ static const char *refuse_size(const struct fb_problem *p)
     const struct fb_cuda_device *device = fb_cuda_device();
     if (p->nq > longest || p->nk > longest || p->b * p->h > longest)
         return "lengths and b*h up to 268435456";
-    if (!fb_sm80_find_forward(width_of(p)))
+    if (!fb_sm80_find_forward(fb_sm80_width(p)))
         snprintf(why, sizeof why, "built for head sizes up to %d (--with-head-dims)",
                  fb_sm80_widest());
     else if (!fb_sm80_kernels_for(p))
@@ -122,11 +113,6 @@ const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *p, const struct fb_n
 
 /* ---- Workspace ---- */
 
-static int64_t at_most(int64_t x, int64_t most)
-{
-    return x < most ? x : most;
-}
-
 struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *p, enum fb_sm80_dq policy)
 {
     /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
@@ -140,12 +126,7 @@ struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *p, enum fb_sm80_dq 
     return plan;
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
-/* The parts of the workspace, each on 256 bytes. */
+/* The parts of the workspace. */
 struct parts {
     size_t rows, sums, turns; /* bytes of lse2 (and of delta), of the sums of dQ, of counters */
 };
@@ -154,16 +135,16 @@ static struct parts parts_of(const struct fb_problem *p, const struct fb_numeric
                              struct fb_sm80_plan plan)
 {
     const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
-    const size_t blocks = (size_t)(p->b * p->h * tiles_of(p->nq, k->bm));
+    const size_t blocks = (size_t)(p->b * p->h * fb_sm80_tiles_of(p->nq, k->bm));
     const size_t number = n->dq == FB_ACC_FP32 ? 4 : 2;
-    struct parts parts = {round_up(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
+    struct parts parts = {fb_cuda_aligned(blocks * (size_t)k->bm * sizeof(float)), 0, 0};
     if (plan.sums > 0) {
-        const size_t rows = (size_t)(p->h / p->hk * tiles_of(p->nq, k->bm) * k->bm);
-        parts.sums = round_up((size_t)plan.sums * rows * (size_t)k->head_dim * number);
+        const size_t rows = (size_t)(p->h / p->hk * fb_sm80_tiles_of(p->nq, k->bm) * k->bm);
+        parts.sums = fb_cuda_aligned((size_t)plan.sums * rows * (size_t)k->head_dim * number);
     }
     if (plan.policy == FB_SM80_DQ_ORDERED) {
-        const size_t ctas = (size_t)(p->b * p->hk * tiles_of(p->nk, k->bn));
-        parts.turns = round_up((ctas * (size_t)k->warps + 1) * sizeof(unsigned));
+        const size_t ctas = (size_t)(p->b * p->hk * fb_sm80_tiles_of(p->nk, k->bn));
+        parts.turns = fb_cuda_aligned((ctas * (size_t)k->warps + 1) * sizeof(unsigned));
     }
     return parts;
 }
@@ -217,7 +198,7 @@ static int are_aligned(const struct fb_args *a)
 /* A side of the window: open, or near enough to add row numbers to. */
 static int side(int64_t window)
 {
-    return window == FB_OPEN ? -1 : (int)at_most(window, longest);
+    return window == FB_OPEN ? -1 : (int)fb_sm80_at_most(window, longest);
 }
 
 static void set_terms(struct fb_sm80_args *c, const struct fb_args *a)
@@ -316,7 +297,7 @@ int fb_sm80_general(const struct fb_sm80_args *c)
 
 enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
 {
-    const struct fb_sm80_forward_kernels *k = fb_sm80_find_forward(width_of(a->problem));
+    const struct fb_sm80_forward_kernels *k = fb_sm80_find_forward(fb_sm80_width(a->problem));
     const struct fb_sm80_args c = args_of(a);
     (void)state;
     const int general = fb_sm80_general(&c) || c.sink;

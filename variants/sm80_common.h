@@ -9,6 +9,22 @@
 #include "flashback.h"
 #include "kernels/cuda/sm80_args.h"
 
+/* Columns of the widest rows: those of q and k, or of v and o. */
+static inline int64_t fb_sm80_width(const struct fb_problem *problem)
+{
+    return problem->d > problem->dv ? problem->d : problem->dv;
+}
+
+static inline int64_t fb_sm80_tiles_of(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile;
+}
+
+static inline int64_t fb_sm80_at_most(int64_t x, int64_t most)
+{
+    return x < most ? x : most;
+}
+
 /* The reason none of them takes this, or NULL. */
 const char *fb_sm80_refuse(const struct fb_problem *problem, const struct fb_numerics *numerics);
 

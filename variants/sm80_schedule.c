@@ -8,25 +8,10 @@
 #include "kernels/cuda/device.h"
 #include "variants/sm80_common.h"
 
-static int64_t tiles_of(int64_t n, int64_t tile)
-{
-    return (n + tile - 1) / tile;
-}
-
-static int64_t at_most(int64_t x, int64_t most)
-{
-    return x < most ? x : most;
-}
-
 static int64_t sm_count(void)
 {
     const int sms = fb_cuda_device()->sms;
     return sms > 0 ? sms : 1;
-}
-
-static int64_t width_of(const struct fb_problem *p)
-{
-    return p->d > p->dv ? p->d : p->dv;
 }
 
 /* Do key tiles, or units, differ in their work? */
@@ -60,19 +45,19 @@ static struct fb_sm80_shares shares(int64_t units, int64_t tiles, int64_t ctas)
  */
 struct fb_sm80_shares fb_sm80_shares_of(const struct fb_problem *p)
 {
-    const int64_t tiles = tiles_of(p->nk, fb_sm80_kernels_for(p)->bn);
+    const int64_t tiles = fb_sm80_tiles_of(p->nk, fb_sm80_kernels_for(p)->bn);
     const int64_t units = p->b * p->hk, sms = sm_count(), all = units * tiles;
     int64_t best = 1, least = INT64_MAX;
     if (all == 0)
         return shares(units, tiles, 0);
-    const int64_t most = tiles_of(sms, p->b * p->h);
-    for (int64_t g = 1; g <= at_most(tiles, most); g++) {
-        const int64_t time = tiles_of(units * g, sms) * tiles_of(tiles, g);
+    const int64_t most = fb_sm80_tiles_of(sms, p->b * p->h);
+    for (int64_t g = 1; g <= fb_sm80_at_most(tiles, most); g++) {
+        const int64_t time = fb_sm80_tiles_of(units * g, sms) * fb_sm80_tiles_of(tiles, g);
         if (time < least)
             best = g, least = time;
     }
     const struct fb_sm80_shares even = shares(units, tiles, sms);
-    if (all >= sms && 10 * least > 11 * tiles_of(all, sms) &&
+    if (all >= sms && 10 * least > 11 * fb_sm80_tiles_of(all, sms) &&
         fb_sm80_copies(&even) * (p->h / p->hk) <= (most + 1) * p->b * p->h)
         return even;
     return shares(units, tiles, units * best);
@@ -96,9 +81,9 @@ int fb_sm80_is_downwards(const struct fb_problem *p)
  * the L2, which counts where dQ is large. */
 static int64_t ordered_section(const struct fb_problem *p, int masked)
 {
-    if (width_of(p) > 128 && !masked)
+    if (fb_sm80_width(p) > 128 && !masked)
         return sm_count() < 8 ? 1 : sm_count() / 8;
-    return width_of(p) <= 128 && masked ? sm_count() : tiles_of(sm_count(), 2);
+    return fb_sm80_width(p) <= 128 && masked ? sm_count() : fb_sm80_tiles_of(sm_count(), 2);
 }
 
 /*
@@ -110,15 +95,15 @@ static int64_t ordered_section(const struct fb_problem *p, int masked)
 int fb_sm80_section(const struct fb_problem *p, int ordered)
 {
     const int64_t units = p->b * p->hk, few = 1024;
-    const double bytes = (double)p->nq * (double)(p->h / p->hk) * (double)(width_of(p) * 8);
+    const double bytes = (double)p->nq * (double)(p->h / p->hk) * (double)(fb_sm80_width(p) * 8);
     const double share = 0.66 * (double)fb_cuda_device()->l2_bytes;
-    if (units <= 1 || (!is_uneven(p) && !ordered))
-        return 1;
+    if (units <= 1 || bytes == 0 || (!is_uneven(p) && !ordered))
+        return 1; /* of key tiles that no query needs, too: none is longer than another */
     if (ordered && !fb_sm80_is_downwards(p))
-        return (int)at_most(units, ordered_section(p, is_uneven(p)));
-    if (units * tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
+        return (int)fb_sm80_at_most(units, ordered_section(p, is_uneven(p)));
+    if (units * fb_sm80_tiles_of(p->nk, fb_sm80_kernels_for(p)->bn) <= few)
         return (int)units;
-    return bytes * 2 > share ? 1 : (int)at_most(units, (int64_t)(share / bytes));
+    return bytes * 2 > share ? 1 : (int)fb_sm80_at_most(units, (int64_t)(share / bytes));
 }
 
 /*
@@ -130,12 +115,12 @@ int fb_sm80_section(const struct fb_problem *p, int ordered)
  */
 int fb_sm80_turn(const struct fb_problem *p)
 {
-    const int64_t tiles = tiles_of(p->nq, fb_sm80_kernels_for(p)->bm);
+    const int64_t tiles = fb_sm80_tiles_of(p->nq, fb_sm80_kernels_for(p)->bm);
     const int64_t at_once = sm_count() / fb_sm80_section(p, 1);
     const int longest = tiles >= 32 ? 3 : tiles >= 16 ? 2 : 1;
-    if (width_of(p) > 128 || fb_sm80_is_downwards(p))
+    if (fb_sm80_width(p) > 128 || fb_sm80_is_downwards(p))
         return 1;
     if (!is_uneven(p))
         return longest;
-    return (int)at_most(longest, at_once <= 1 ? 3 : at_once <= 4 ? 2 : 1);
+    return (int)fb_sm80_at_most(longest, at_once <= 1 ? 3 : at_once <= 4 ? 2 : 1);
 }

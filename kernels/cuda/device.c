@@ -5,6 +5,7 @@
 #include "kernels/cuda/device.h"
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,12 +41,32 @@ static void describe(void)
         device.bus[0] = '\0';
 }
 
-/* CUDA's own words for a machine without a driver are about versions. */
+/* The run-time says the same, in words about versions, of a driver that is not installed and of one
+ * that does not load or start: the driver's library is asked itself. Its codes are the run-time's.
+ */
+static void explain_driver(cudaError_t error)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *words = library ? "it has no cuInit" : dlerror();
+    void *symbol = library ? dlsym(library, "cuInit") : NULL;
+    int (*start)(unsigned);
+    memcpy(&start, &symbol, sizeof start); /* POSIX lets a data pointer of dlsym stand for it */
+    if (start) {
+        const int code = start(0);
+        words = cudaGetErrorString(code ? (cudaError_t)code : error);
+    }
+    if (!library && (!words || !strncmp(words, "libcuda.so.1: cannot open", 25)))
+        snprintf(device.why, sizeof device.why, "no CUDA device (no driver is installed)");
+    else
+        snprintf(device.why, sizeof device.why, "no CUDA device (the driver does not %s: %.200s)",
+                 start ? "start" : "load", words);
+}
+
 static void explain(cudaError_t error)
 {
     int driver = 0;
-    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
-        snprintf(device.why, sizeof device.why, "no CUDA device (no driver is installed)");
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+        explain_driver(error);
     else if (error == cudaErrorInsufficientDriver)
         snprintf(device.why, sizeof device.why,
                  "no CUDA device (the driver serves CUDA %d.%d, this program needs %d.%d)",

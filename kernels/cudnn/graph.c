@@ -25,8 +25,8 @@ void fb_cudnn_graph_fail(struct fb_cudnn_graph *graph, const char *what, cudnnSt
     if (graph->failed)
         return;
     graph->failed = true;
-    graph->unsupported = CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED ||
-                         CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_BAD_PARAM;
+    graph->unsupported =
+        graph->described && CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
     fb_cudnn_say(graph->library, what, status, graph->why, sizeof graph->why);
 }
 

@@ -44,6 +44,7 @@ struct fb_cudnn_graph {
     struct fb_cudnn_scalar scalar[FB_CUDNN_SCALARS];
     int scalar_count;
     int64_t next_uid; /* of virtual tensors and scalars */
+    bool described;   /* all operations are in: from here on cuDNN may not support it */
     bool failed;
     bool unsupported; /* failed because no engine takes the graph, not because it is broken */
     char why[320];
@@ -52,7 +53,10 @@ struct fb_cudnn_graph {
 void fb_cudnn_graph_init(struct fb_cudnn_graph *graph, const struct fb_cudnn_library *library);
 void fb_cudnn_graph_free(struct fb_cudnn_graph *graph);
 
-/* Leaves a failure's line: what was tried, and cuDNN's own words. */
+/* Leaves a failure's line: what was tried, and cuDNN's own words. `unsupported` only where the
+ * graph was described and the status is a NOT_SUPPORTED: while it is put together cuDNN refuses
+ * nothing but mistakes, in words of either kind (a matmul without an operand is NOT_SUPPORTED), and
+ * a BAD_PARAM is a mistake at any time. */
 void fb_cudnn_graph_fail(struct fb_cudnn_graph *graph, const char *what, cudnnStatus_t status);
 
 /* ---- Descriptors of any kind, owned by the graph ------------------------------------------- */

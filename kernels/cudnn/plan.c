@@ -41,11 +41,12 @@ static cudnnHandle_t handle_of(const struct fb_cudnn_library *library, const cha
 
 static cudnnBackendDescriptor_t close_graph(struct fb_cudnn_graph *g, cudnnHandle_t handle)
 {
+    g->described = true;
     cudnnBackendDescriptor_t all = fb_cudnn_begin(g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     fb_cudnn_set(g, all, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
     fb_cudnn_set(g, all, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->op_count,
                  g->op);
-    return fb_cudnn_end(g, all, "the graph is not supported");
+    return fb_cudnn_end(g, all, "closing the graph");
 }
 
 /* Fills config[] with what the heuristics propose, best first; the count. */
@@ -57,7 +58,7 @@ static int64_t propose(struct fb_cudnn_graph *g, cudnnBackendDescriptor_t all,
     cudnnBackendDescriptor_t heuristics = fb_cudnn_begin(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     fb_cudnn_set_descriptor(g, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, all);
     fb_cudnn_set(g, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-    fb_cudnn_end(g, heuristics, "no engine takes this problem");
+    fb_cudnn_end(g, heuristics, "asking the heuristics");
     for (int i = 0; i < MOST_ENGINES; i++)
         config[i] = fb_cudnn_begin(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     if (g->failed)
@@ -65,9 +66,11 @@ static int64_t propose(struct fb_cudnn_graph *g, cudnnBackendDescriptor_t all,
     cudnnStatus_t status =
         g->library->get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                         MOST_ENGINES, &count, config);
-    if (status != CUDNN_STATUS_SUCCESS || count < 1)
-        fb_cudnn_graph_fail(g, "no engine takes this problem",
-                            count < 1 ? CUDNN_STATUS_NOT_SUPPORTED : status);
+    if (status != CUDNN_STATUS_SUCCESS)
+        fb_cudnn_graph_fail(g, "reading the proposals", status);
+    else if (count < 1)
+        fb_cudnn_graph_fail(g, "no engine takes this problem (CUDNN_LOGLEVEL_DBG=2 tells why)",
+                            CUDNN_STATUS_NOT_SUPPORTED);
     return g->failed ? 0 : count < MOST_ENGINES ? count : MOST_ENGINES;
 }
 
@@ -77,15 +80,16 @@ static cudnnBackendDescriptor_t try_engine(struct fb_cudnn_graph *g, cudnnHandle
     cudnnBackendDescriptor_t plan = fb_cudnn_begin(g, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     fb_cudnn_set(g, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
     fb_cudnn_set_descriptor(g, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    return fb_cudnn_end(g, plan, "the engine refuses this problem");
+    return fb_cudnn_end(g, plan, "the plan of an engine");
 }
 
-/* "engine 6", for those who look; an unknown number is no failure. */
+/* "engine-6"; an unknown number is no failure. */
 static void name_engine(struct fb_cudnn_plan *plan, cudnnBackendDescriptor_t config)
 {
     struct fb_cudnn_graph *g = &plan->graph;
     cudnnBackendDescriptor_t engine = fb_cudnn_begin(g, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0, index = -1;
+    snprintf(plan->name, sizeof plan->name, "engine-unknown");
     if (g->failed) {
         g->failed = false;
         return;
@@ -94,21 +98,39 @@ static void name_engine(struct fb_cudnn_plan *plan, cudnnBackendDescriptor_t con
                         &count, &engine) == CUDNN_STATUS_SUCCESS)
         g->library->get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count,
                         &index);
-    snprintf(plan->name, sizeof plan->name, "engine %lld", (long long)index);
+    if (index >= 0)
+        snprintf(plan->name, sizeof plan->name, "engine-%lld", (long long)index);
 }
 
-/* The first proposal that compiles. */
+/* The first proposal that compiles; its index. Where none does, the graph is unsupported if every
+ * engine says so; else what is told is the first failure of another kind. */
+static int64_t first_that_compiles(struct fb_cudnn_plan *plan, cudnnHandle_t handle,
+                                   cudnnBackendDescriptor_t *config, int64_t count)
+{
+    struct fb_cudnn_graph *g = &plan->graph;
+    char broken[sizeof g->why] = "";
+    for (int64_t i = 0; i < count; i++) {
+        g->failed = false;
+        plan->execution = try_engine(g, handle, config[i]);
+        if (plan->execution)
+            return i;
+        if (!g->unsupported && !*broken)
+            memcpy(broken, g->why, sizeof broken);
+    }
+    if (*broken) {
+        g->unsupported = false;
+        memcpy(g->why, broken, sizeof broken);
+    }
+    return -1;
+}
+
 static void choose(struct fb_cudnn_plan *plan, cudnnHandle_t handle)
 {
     struct fb_cudnn_graph *g = &plan->graph;
     cudnnBackendDescriptor_t config[MOST_ENGINES];
-    int64_t count = propose(g, close_graph(g, handle), config), used = 0, read = 0;
-    for (int64_t i = 0; i < count && !plan->execution; i++) {
-        g->failed = false; /* the next may still take it; the last one's words stay */
-        plan->execution = try_engine(g, handle, config[i]);
-        used = i;
-    }
-    if (!plan->execution)
+    int64_t read = 0, count = propose(g, close_graph(g, handle), config);
+    const int64_t used = first_that_compiles(plan, handle, config, count);
+    if (used < 0)
         return;
     name_engine(plan, config[used]);
     cudnnStatus_t status =

@@ -22,7 +22,7 @@ struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, 
 /* Scratch that the engine wants, beside delta and dq_accum. */
 size_t fb_cudnn_plan_workspace(const struct fb_cudnn_plan *plan);
 
-/* "engine 6": which of cuDNN's engines runs. */
+/* "engine-6": which of cuDNN's engines runs. */
 const char *fb_cudnn_plan_name(const struct fb_cudnn_plan *plan);
 
 /* Enqueues the pass on a stream. NULL, or one line that says what failed. pointer[] has an entry

@@ -15,7 +15,7 @@ static const char usage[] =
     "Prints what a results file (NAME.h5, or the journal NAME.jsonl) says.\n\n"
     "  -v, --variant NAME  only this variant; may be repeated\n"
     "  --kind KIND         all, speed, memory, error or determinism (all)\n"
-    "  --format FORMAT     text, md, tex or csv (text)\n"
+    "  --format FORMAT     text, md, tex or csv (text); csv of one kind only\n"
     "  --baseline VARIANT  what relative speeds refer to (the first variant that was timed)\n";
 
 static enum fb_status print_file(const char *path, const struct fb_cli_list *only,
@@ -62,6 +62,10 @@ enum fb_status fb_cmd_table(int argc, char **argv, int *exit_status)
     }
     if (optind + 1 != argc)
         return fb_fail(FB_USAGE, "table: name one results file; see flashback table --help");
+    if (format == FB_FORMAT_CSV && kind == FB_TABLE_ALL) /* their columns differ */
+        return fb_fail(FB_USAGE,
+                       "format: csv holds one table; choose it with --kind speed, memory, "
+                       "error or determinism");
     FB_TRY(print_file(argv[optind], &only, kind, format, baseline));
     return FB_OK;
 }

@@ -12,13 +12,9 @@
  */
 #include <algorithm>
 #include <numeric>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "kernels/cuda/sm80_table.cuh"
-#include "tests/device/inputs.cuh"
-#include "tests/device/reference.cuh"
+#include "tests/device/bench.cuh"
 
 #ifndef BENCH_T
 #define BENCH_T __nv_bfloat16
@@ -171,18 +167,6 @@ static head_view<T> view(const fb_sm80_tensor &t, int b, int h)
     return {(T *)t.data + b * t.batch + h * t.head, t.row};
 }
 
-static double distance(const data *x, const fb_sm80_tensor &t, int b, int h, int rows,
-                       const double *ref)
-{
-    double *sums, host[2];
-    CHECK_CUDA(cudaMalloc(&sums, 16));
-    CHECK_CUDA(cudaMemset(sums, 0, 16));
-    reference_distance<T><<<64, 256>>>(view(t, b, h), ref, rows, x->s.d, sums);
-    CHECK_CUDA(cudaMemcpy(host, sums, 16, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaFree(sums));
-    return host[1] > 0 ? sqrt(host[0] / host[1]) : sqrt(host[0]);
-}
-
 static void poison(data *x)
 {
     CHECK_CUDA(cudaMemset(x->workspace, 0xff, x->workspace_bytes));
@@ -191,68 +175,37 @@ static void poison(data *x)
     CHECK_CUDA(cudaMemset(x->p.dv.data, 0xff, x->k_count * 2));
 }
 
-static void reference_init(reference_head<T> *r, const data &x)
+/* The operands of member g of key head kh. */
+static void place(reference_head<T> *r, const data *x, int b, int kh, int g)
 {
-    const shape &s = x.s;
-    r->nq = s.nq, r->nk = s.nk, r->d = s.d, r->causal = s.causal, r->scale = x.p.scale;
-    r->offset = s.nk - s.nq;
-    CHECK_CUDA(cudaMalloc(&r->p, (size_t)s.nq * s.nk * 8));
-    CHECK_CUDA(cudaMalloc(&r->ds, (size_t)s.nq * s.nk * 8));
-    CHECK_CUDA(cudaMalloc(&r->delta, s.nq * 8));
-    CHECK_CUDA(cudaMalloc(&r->dq, (size_t)s.nq * s.d * 8 * (s.h / s.hk)));
-    CHECK_CUDA(cudaMalloc(&r->dk, (size_t)s.nk * s.d * 8));
-    CHECK_CUDA(cudaMalloc(&r->dv, (size_t)s.nk * s.d * 8));
-}
-
-static void reference_free(reference_head<T> *r)
-{
-    double *all[] = {r->p, r->ds, r->delta, r->dq, r->dk, r->dv};
-    for (double *p : all)
-        CHECK_CUDA(cudaFree(p));
-}
-
-/* The reference of one key head and its group; writes o and lse, which the kernel then reads. */
-static void reference_group(reference_head<T> *r, data *x, int b, int kh)
-{
-    const shape &s = x->s;
-    double *dq = r->dq;
-    CHECK_CUDA(cudaMemset(r->dk, 0, (size_t)s.nk * s.d * 8));
-    CHECK_CUDA(cudaMemset(r->dv, 0, (size_t)s.nk * s.d * 8));
-    for (int g = 0; g < s.h / s.hk; g++) {
-        int h = kh * (s.h / s.hk) + g;
-        r->q = view(x->p.q, b, h), r->o = view(x->p.o, b, h), r->dout = view(x->p.dout, b, h);
-        r->k = view(x->p.k, b, kh), r->v = view(x->p.v, b, kh);
-        r->lse = x->p.lse.data + ((size_t)b * s.h + h) * s.nq;
-        r->dq = dq + (size_t)g * s.nq * s.d;
-        reference_forward<T><<<s.nq, 256>>>(*r);
-        reference_scores<T><<<s.nq, 256>>>(*r);
-        reference_dq<T><<<s.nq, s.d>>>(*r);
-        reference_dkv<T><<<s.nk, s.d>>>(*r);
-    }
-    r->dq = dq;
-    CHECK_CUDA(cudaDeviceSynchronize());
+    const int h = kh * (x->s.h / x->s.hk) + g;
+    r->q = view(x->p.q, b, h), r->o = view(x->p.o, b, h), r->dout = view(x->p.dout, b, h);
+    r->k = view(x->p.k, b, kh), r->v = view(x->p.v, b, kh);
+    r->lse = x->p.lse.data + ((size_t)b * x->s.h + h) * x->s.nq;
 }
 
 /* Worst relative L2 error of dQ, dK, dV by policy, over the first `heads` key heads (0: all). */
 static void errors(data *x, int heads, double worst[SPLIT + 1][3])
 {
-    reference_head<T> r = {};
-    reference_init(&r, *x);
+    const shape &s = x->s;
+    const int group = s.h / s.hk;
+    reference_head<T> r;
+    reference_make(&r, s.nq, s.nk, s.d, s.causal, group);
+    r.scale = x->p.scale;
     memset(worst, 0, sizeof(double[SPLIT + 1][3]));
-    for (int b = 0; b < x->s.b; b += heads ? x->s.b : 1)
-        for (int kh = 0; kh < (heads ? heads : x->s.hk); kh++) {
-            int group = x->s.h / x->s.hk;
-            reference_group(&r, x, b, kh);
+    for (int b = 0; b < s.b; b += heads ? s.b : 1)
+        for (int kh = 0; kh < (heads ? heads : s.hk); kh++) {
+            reference_group(&r, group, [=](reference_head<T> *h, int g) { place(h, x, b, kh, g); });
             for (int policy = 0; policy <= SPLIT; policy++) {
                 double *e = worst[policy];
                 poison(x);
                 enqueue(x, policy);
                 CHECK_CUDA(cudaDeviceSynchronize());
-                e[1] = check_worse(e[1], distance(x, x->p.dk, b, kh, x->s.nk, r.dk));
-                e[2] = check_worse(e[2], distance(x, x->p.dv, b, kh, x->s.nk, r.dv));
+                e[1] = check_worse(e[1], distance(view(x->p.dk, b, kh), s.nk, s.d, r.dk));
+                e[2] = check_worse(e[2], distance(view(x->p.dv, b, kh), s.nk, s.d, r.dv));
                 for (int g = 0; g < group; g++)
-                    e[0] = check_worse(e[0], distance(x, x->p.dq, b, kh * group + g, x->s.nq,
-                                                      r.dq + (size_t)g * x->s.nq * x->s.d));
+                    e[0] = check_worse(e[0], distance(view(x->p.dq, b, kh * group + g), s.nq, s.d,
+                                                      r.dq + (size_t)g * s.nq * s.d));
             }
         }
     reference_free(&r);
@@ -265,21 +218,15 @@ static bool errors_fine(const double e[3])
 }
 
 /* Two runs give the same bits: dK and dV always, dQ too if its additions have an order. */
-static bool repeats(data *x, int policy)
+static bool has_same_bits(data *x, int policy)
 {
-    size_t k = x->k_count * 2, q = policy ? x->q_count * 2 : 0, bytes = 2 * k + q;
-    char *host = (char *)malloc(2 * bytes);
-    for (int i = 0; i < 2; i++) {
-        char *at = host + i * bytes;
+    const bytes_of outputs[] = {{x->p.dk.data, x->k_count * 2},
+                                {x->p.dv.data, x->k_count * 2},
+                                {x->p.dq.data, x->q_count * 2}};
+    return repeats(outputs, policy == FB_SM80_DQ_ATOMIC ? 2 : 3, [=] {
         poison(x);
         enqueue(x, policy);
-        CHECK_CUDA(cudaMemcpy(at, x->p.dk.data, k, cudaMemcpyDeviceToHost));
-        CHECK_CUDA(cudaMemcpy(at + k, x->p.dv.data, k, cudaMemcpyDeviceToHost));
-        CHECK_CUDA(cudaMemcpy(at + 2 * k, x->p.dq.data, q, cudaMemcpyDeviceToHost));
-    }
-    bool same = memcmp(host, host + bytes, bytes) == 0;
-    free(host);
-    return same;
+    });
 }
 
 static void check_shape(const shape &s)
@@ -290,7 +237,7 @@ static void check_shape(const shape &s)
     data_make(&x, s);
     errors(&x, 0, e);
     for (int policy = 0; policy <= SPLIT; policy++) {
-        bool same = repeats(&x, policy);
+        bool same = has_same_bits(&x, policy);
         snprintf(
             text, sizeof text,
             "%s d%d b%d h%d:%d nq%d nk%d d%d causal%d stages%d dq %.2e dk %.2e dv %.2e repeat %d",
@@ -299,30 +246,6 @@ static void check_shape(const shape &s)
         check_report(errors_fine(e[policy]) && same, text, e[policy][0]);
     }
     data_free(&x);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return d < 0 ? -1 : d > 0;
-}
-
-static double time_once(data *x, int policy, char *flush, double rest_ms)
-{
-    static cudaEvent_t e[2];
-    float ms;
-    if (!e[0])
-        for (int i = 0; i < 2; i++)
-            CHECK_CUDA(cudaEventCreate(&e[i]));
-    usleep((useconds_t)((rest_ms < 25 ? rest_ms : 25) * 1000));
-    for (int i = 0; i < 4; i++) /* long enough that the host enqueues everything meanwhile */
-        CHECK_CUDA(cudaMemsetAsync(flush, 0, 256 << 20));
-    CHECK_CUDA(cudaEventRecord(e[0]));
-    enqueue(x, policy);
-    CHECK_CUDA(cudaEventRecord(e[1]));
-    CHECK_CUDA(cudaEventSynchronize(e[1]));
-    CHECK_CUDA(cudaEventElapsedTime(&ms, e[0], e[1]));
-    return ms;
 }
 
 static void time_shape(int n, int causal, char *flush)
@@ -338,12 +261,7 @@ static void time_shape(int n, int causal, char *flush)
         if (getenv("ONLY") && !strchr(getenv("ONLY"), '0' + policy))
             continue;
         double work = policy == FORWARD ? flops / 2.5 : flops;
-        double first = time_once(&x, policy, flush, 1);
-        for (int i = 0; i < 2; i++)
-            first = time_once(&x, policy, flush, 20 * first);
-        for (int i = 0; i < 5; i++)
-            ms[i] = time_once(&x, policy, flush, 20 * first);
-        qsort(ms, 5, sizeof ms[0], by_value);
+        time_samples(ms, 5, flush, 25, [&] { enqueue(&x, policy); });
         printf("%-9s d%d %-6s n%-6d %8.4f ms %7.1f TFLOP/s  spread %4.1f%%  err %.2e %.2e %.2e%s\n",
                policy_names[policy], C::D, causal ? "causal" : "full", n, ms[2], work / ms[2] / 1e9,
                100 * (ms[3] - ms[1]) / ms[2], e[policy][0], e[policy][1], e[policy][2],
@@ -364,7 +282,7 @@ int main(int argc, char **argv)
         {2, 4, 4, 1500, 1500, C::D - 16, 1, 2, 0}, {1, 6, 6, 700, 900, C::D, 1, 1, 0}};
     char *flush;
     if (argc > 2 && !strcmp(argv[1], "time")) {
-        CHECK_CUDA(cudaMalloc(&flush, 256 << 20));
+        CHECK_CUDA(cudaMalloc(&flush, FLUSH_BYTES));
         for (int i = 2; i < argc; i++)
             for (int causal = 0; causal < 2; causal++)
                 time_shape(atoi(argv[i]), causal, flush);

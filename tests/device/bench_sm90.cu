@@ -6,14 +6,9 @@
  * A timed sample is events around the three launches, after 256 MiB memsets outside the span and
  * a rest of 20 times the sample; the median of 9 is printed, with the spread.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "kernels/cuda/bwd_sm90_launch.cuh"
 #include "kernels/cuda/sm90_unit.h"
-#include "tests/device/inputs.cuh"
-#include "tests/device/reference.cuh"
+#include "tests/device/bench.cuh"
 
 #ifndef BENCH_T
 #define BENCH_T __nv_bfloat16
@@ -120,17 +115,6 @@ static head_view<T> view(const tensor4 &t, int b, int h)
     return {(T *)t.data + b * t.stride_batch + h * t.stride_head, t.stride_row};
 }
 
-static double distance(const tensor4 &t, int b, int h, const double *ref)
-{
-    double *sums, host[2];
-    CHECK_CUDA(cudaMalloc(&sums, 16));
-    CHECK_CUDA(cudaMemset(sums, 0, 16));
-    reference_distance<T><<<64, 256>>>(view(t, b, h), ref, t.row, t.col, sums);
-    CHECK_CUDA(cudaMemcpy(host, sums, 16, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaFree(sums));
-    return host[1] > 0 ? sqrt(host[0] / host[1]) : sqrt(host[0]);
-}
-
 static void poison(data *x)
 {
     CHECK_CUDA(cudaMemset(x->p.workspace, 0xff, x->workspace));
@@ -139,70 +123,37 @@ static void poison(data *x)
     CHECK_CUDA(cudaMemset(x->p.dv.data, 0xff, x->k_count * 2));
 }
 
-static void reference_init(reference_head<T> *r, const data &x)
+/* The operands of member g of key head kh. */
+static void place(reference_head<T> *r, const data *x, int b, int kh, int g)
 {
-    const shape &s = x.s;
-    r->nq = s.nq, r->nk = s.nk, r->d = C::D, r->causal = C::CAUSAL, r->scale = x.p.scale;
-    r->o64 = nullptr, r->offset = s.nk - s.nq;
-    CHECK_CUDA(cudaMalloc(&r->p, (size_t)s.nq * s.nk * 8));
-    CHECK_CUDA(cudaMalloc(&r->ds, (size_t)s.nq * s.nk * 8));
-    CHECK_CUDA(cudaMalloc(&r->delta, s.nq * 8));
-    CHECK_CUDA(cudaMalloc(&r->dq, (size_t)s.nq * C::D * 8 * (s.h / s.hk)));
-    CHECK_CUDA(cudaMalloc(&r->dk, (size_t)s.nk * C::D * 8));
-    CHECK_CUDA(cudaMalloc(&r->dv, (size_t)s.nk * C::D * 8));
+    const int h = kh * (x->s.h / x->s.hk) + g;
+    r->q = view(x->p.q, b, h), r->o = view(x->p.o, b, h), r->dout = view(x->p.dout, b, h);
+    r->k = view(x->p.k, b, kh), r->v = view(x->p.v, b, kh);
+    r->lse = x->lse + ((size_t)b * x->s.h + h) * x->s.nq;
 }
 
-static void reference_free(reference_head<T> *r)
-{
-    double *all[] = {r->p, r->ds, r->delta, r->dq, r->dk, r->dv};
-    for (double *p : all)
-        CHECK_CUDA(cudaFree(p));
-}
-
-/* The reference of one key head and its group; writes o and lse, which the kernel then reads. */
-static void reference_group(reference_head<T> *r, data *x, int b, int kh)
-{
-    const shape &s = x->s;
-    double *dq = r->dq;
-
-    CHECK_CUDA(cudaMemset(r->dk, 0, (size_t)s.nk * C::D * 8));
-    CHECK_CUDA(cudaMemset(r->dv, 0, (size_t)s.nk * C::D * 8));
-    for (int g = 0; g < s.h / s.hk; g++) {
-        int h = kh * (s.h / s.hk) + g;
-        r->q = view(x->p.q, b, h), r->o = view(x->p.o, b, h), r->dout = view(x->p.dout, b, h);
-        r->k = view(x->p.k, b, kh), r->v = view(x->p.v, b, kh);
-        r->lse = x->lse + ((size_t)b * s.h + h) * s.nq;
-        r->dq = dq + (size_t)g * s.nq * C::D;
-        reference_forward<T><<<s.nq, 256>>>(*r);
-        reference_scores<T><<<s.nq, 256>>>(*r);
-        reference_dq<T><<<s.nq, C::D>>>(*r);
-        reference_dkv<T><<<s.nk, C::D>>>(*r);
-    }
-    r->dq = dq;
-    CHECK_CUDA(cudaDeviceSynchronize());
-}
-
-/* Worst relative L2 error of dQ, dK, dV over the key heads [first, last) of every batch entry. */
+/* Worst relative L2 error of dQ, dK, dV: of all heads of all batch entries, or of the first `heads`
+ * key heads of the first entry. */
 static void errors(data *x, int heads, double worst[3])
 {
+    const shape &s = x->s;
+    const int group = s.h / s.hk;
     reference_head<T> r;
 
-    reference_init(&r, *x);
+    reference_make(&r, s.nq, s.nk, C::D, C::CAUSAL, group);
+    r.scale = x->p.scale;
     worst[0] = worst[1] = worst[2] = 0;
-    for (int b = 0; b < x->s.b; b += heads ? x->s.b : 1)
-        for (int kh = 0; kh < (heads ? heads : x->s.hk); kh++) {
-            int group = x->s.h / x->s.hk;
-            reference_group(&r, x, b, kh);
+    for (int b = 0; b < s.b; b += heads ? s.b : 1)
+        for (int kh = 0; kh < (heads ? heads : s.hk); kh++) {
+            reference_group(&r, group, [=](reference_head<T> *h, int g) { place(h, x, b, kh, g); });
             poison(x);
             CHECK_CUDA(enqueue(x->p));
             CHECK_CUDA(cudaDeviceSynchronize());
-            double e[3] = {0, distance(x->p.dk, b, kh, r.dk), distance(x->p.dv, b, kh, r.dv)};
-            for (int g = 0; g < group; g++) {
-                double q = distance(x->p.dq, b, kh * group + g, r.dq + (size_t)g * x->s.nq * C::D);
-                e[0] = check_worse(e[0], q);
-            }
-            for (int i = 0; i < 3; i++)
-                worst[i] = check_worse(worst[i], e[i]);
+            worst[1] = check_worse(worst[1], distance(view(x->p.dk, b, kh), s.nk, C::D, r.dk));
+            worst[2] = check_worse(worst[2], distance(view(x->p.dv, b, kh), s.nk, C::D, r.dv));
+            for (int g = 0; g < group; g++)
+                worst[0] = check_worse(worst[0], distance(view(x->p.dq, b, kh * group + g), s.nq,
+                                                          C::D, r.dq + (size_t)g * s.nq * C::D));
         }
     reference_free(&r);
 }
@@ -215,21 +166,15 @@ static bool errors_fine(const shape &s, const double e[3])
 }
 
 /* Two runs give the same bits: dK and dV always, dQ too if its additions are ordered. */
-static bool repeats(data *x)
+static bool has_same_bits(data *x)
 {
-    size_t k = x->k_count * 2, q = C::ORDERED || C::UNIT ? x->q_count * 2 : 0, bytes = 2 * k + q;
-    char *host = (char *)malloc(2 * bytes);
-    for (int i = 0; i < 2; i++) {
-        char *at = host + i * bytes;
+    const bytes_of outputs[] = {{x->p.dk.data, x->k_count * 2},
+                                {x->p.dv.data, x->k_count * 2},
+                                {x->p.dq.data, x->q_count * 2}};
+    return repeats(outputs, C::ORDERED || C::UNIT ? 3 : 2, [=] {
         poison(x);
         CHECK_CUDA(enqueue(x->p));
-        CHECK_CUDA(cudaMemcpy(at, x->p.dk.data, k, cudaMemcpyDeviceToHost));
-        CHECK_CUDA(cudaMemcpy(at + k, x->p.dv.data, k, cudaMemcpyDeviceToHost));
-        CHECK_CUDA(cudaMemcpy(at + 2 * k, x->p.dq.data, q, cudaMemcpyDeviceToHost));
-    }
-    bool same = memcmp(host, host + bytes, bytes) == 0;
-    free(host);
-    return same;
+    });
 }
 
 static void check_shape(const shape &s)
@@ -240,37 +185,12 @@ static void check_shape(const shape &s)
 
     data_make(&x, s);
     errors(&x, 0, e);
-    bool same = repeats(&x);
+    bool same = has_same_bits(&x);
     snprintf(text, sizeof text,
              "%s b%d h%d:%d nq%d nk%d %s shift %g dq %.2e dk %.2e dv %.2e repeat %d", BENCH_NAME,
              s.b, s.h, s.hk, s.nq, s.nk, s.bshd ? "bshd" : "bhsd", s.shift, e[0], e[1], e[2], same);
     check_report(errors_fine(s, e) && same, text, e[0]);
     data_free(&x);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return d < 0 ? -1 : d > 0;
-}
-
-static double time_once(data *x, char *flush, double rest_ms)
-{
-    static cudaEvent_t e[2];
-    float ms;
-
-    if (!e[0])
-        for (int i = 0; i < 2; i++)
-            CHECK_CUDA(cudaEventCreate(&e[i]));
-    usleep((useconds_t)(rest_ms * 1000));
-    for (int i = 0; i < 4; i++) /* long enough that the host enqueues everything meanwhile */
-        CHECK_CUDA(cudaMemsetAsync(flush, 0, 256 << 20));
-    CHECK_CUDA(cudaEventRecord(e[0]));
-    CHECK_CUDA(enqueue(x->p));
-    CHECK_CUDA(cudaEventRecord(e[1]));
-    CHECK_CUDA(cudaEventSynchronize(e[1]));
-    CHECK_CUDA(cudaEventElapsedTime(&ms, e[0], e[1]));
-    return ms;
 }
 
 static int time_shape(int n, int groups)
@@ -288,13 +208,8 @@ static int time_shape(int n, int groups)
         printf("%s n%d WRONG: %.2e %.2e %.2e, not timed\n", BENCH_NAME, n, e[0], e[1], e[2]);
         return 1;
     }
-    CHECK_CUDA(cudaMalloc(&flush, 256 << 20));
-    double first = time_once(&x, flush, 1);
-    for (int i = 0; i < 2; i++)
-        first = time_once(&x, flush, 20 * first);
-    for (int i = 0; i < 9; i++)
-        ms[i] = time_once(&x, flush, 20 * first);
-    qsort(ms, 9, sizeof ms[0], by_value);
+    CHECK_CUDA(cudaMalloc(&flush, FLUSH_BYTES));
+    time_samples(ms, 9, flush, INFINITY, [&] { CHECK_CUDA(enqueue(x.p)); });
     printf("%-24s n%-6d %8.4f ms %7.1f TFLOP/s  spread %4.1f%%  err %.2e %.2e %.2e\n", BENCH_NAME,
            n, ms[4], flops / ms[4] / 1e9, 100 * (ms[7] - ms[1]) / ms[4], e[0], e[1], e[2]);
     return 0;
