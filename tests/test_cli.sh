@@ -173,6 +173,8 @@ ok $? "... does not harm it"
 expect 2 "belongs to a run" "merge into a file that a run owns" \
     "$flashback" merge "$scratch/tiny.h5" "$scratch/before.h5"
 expect 0 "" "merge into a new file" "$flashback" merge "$scratch/merged.h5" "$scratch/tiny.h5"
+expect 2 "nobody" "merge of a variant that no file has" \
+    "$flashback" merge -v nobody "$scratch/of-nobody.h5" "$scratch/tiny.h5"
 printf '[grid]\nvariant = cpu-split\nn = 8\nd = 8\n\0\n[grid b]\n' >"$scratch/nul.ini"
 expect 2 "nul.ini:5: a NUL byte" "a NUL byte in an experiment" "$flashback" run "$scratch/nul.ini" --dry-run
 "$flashback" run "$scratch/tiny.ini" -o "$scratch/closed.h5" 2>&-

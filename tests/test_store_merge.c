@@ -11,6 +11,7 @@
 #include "tests/make_records.h"
 #include "tests/tap.h"
 
+static const char *variant = "cpu-split"; /* of what is put down next */
 static char folder[] = "/tmp/flashback-merge-XXXXXX";
 
 /* Records first to last - 1 of a run on a host, as folder/name; bwd_ms is `ms` where positive. */
@@ -28,6 +29,7 @@ static char *put(const char *name, const char *host, int shard, int shards, int 
     for (int i = first; i < last; i++) {
         struct fb_record record;
         make_numbered(&record, i, 3);
+        fb_text_set(&record.variant, "%s", variant);
         record.run = 0;
         if (ms > 0)
             record.bwd_ms = ms;
@@ -44,8 +46,10 @@ int main(void)
         return 99;
     char *one = put("1.h5", "here", 0, 3, 0, 4, 0), *two = put("2.h5", "here", 1, 3, 4, 9, 0),
          *three = put("3.h5", "there", 2, 3, 9, 11, 0), *again = put("4.h5", "here", 0, 3, 2, 4, 7),
-         *rival = put("5.h5", "there", 0, 3, 3, 4, 7), *notes;
+         *rival = put("5.h5", "there", 0, 3, 3, 4, 7), *other, *notes;
     struct fb_results all;
+    variant = "cpu-ordered";
+    other = put("6.h5", "there", 0, 3, 1, 4, 7);
 
     const char *const shards[] = {one, two, three};
     tap_ok(fb_results_merge(&all, shards, 3, &notes) == FB_OK && all.record_count == 11 && !notes,
@@ -86,13 +90,24 @@ int main(void)
            "one case on two machines is refused: %s", fb_status_message());
     fb_results_free(&all);
 
+    const char *const mixed[] = {one, other}, *const named[] = {"cpu-ordered", "cpu-nobody"};
+    merged = fb_results_merge_variants(&all, mixed, 2, named, 1, &notes) == FB_OK;
+    tap_ok(merged && !notes && all.record_count == 3 &&
+               !strcmp(fb_text(all.records[0].variant), "cpu-ordered") && all.records[0].run == 1,
+           "one variant of files that disagree about another; shards are not missed");
+    fb_results_free(&all);
+    fb_status_clear();
+    tap_ok(fb_results_merge_variants(&all, mixed, 2, named, 2, &notes) == FB_USAGE && !notes &&
+               !all.record_count && strstr(fb_status_message(), "cpu-nobody"),
+           "a variant that no file has: %s", fb_status_message());
+
     const char *const absent[] = {one, "/nonexistent.h5"};
     fb_status_clear();
     tap_ok(fb_results_merge(&all, absent, 2, &notes) == FB_IO && !notes && !all.record_count,
            "a file that is not there: %s", fb_status_message());
     fb_results_free(&all);
 
-    char *paths[] = {one, two, three, again, rival};
+    char *paths[] = {one, two, three, again, rival, other};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         unlink(paths[i]);
         free(paths[i]);

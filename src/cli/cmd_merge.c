@@ -14,9 +14,10 @@
 #include "store/results.h"
 
 static const char usage[] =
-    "Usage: flashback merge OUT FILE...\n"
+    "Usage: flashback merge [-v NAME]... OUT FILE...\n"
     "Writes the records of all files (NAME.h5 or NAME.jsonl) to OUT.h5. A case that two files of\n"
-    "one machine hold is taken from the file named later; of two machines it is an error.\n";
+    "one machine hold is taken from the file named later; of two machines it is an error.\n\n"
+    "  -v, --variant NAME  only the records of this variant; may be repeated\n";
 
 static void print_notes(char *notes)
 {
@@ -42,12 +43,19 @@ static enum fb_status check_out(const char *out)
 
 enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"variant", required_argument, NULL, 'v'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    struct fb_cli_list only = {.count = 0};
     struct fb_results results;
     char *notes;
     int option;
     *exit_status = FB_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":v:h", options, NULL)) != -1) {
+        if (option == 'v') {
+            FB_TRY(fb_cli_add(only.value, &only.count, optarg));
+            continue;
+        }
         if (option != 'h')
             return fb_cli_bad_option(option, argv);
         fputs(usage, stdout);
@@ -58,7 +66,8 @@ enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
                        "merge: name OUT and at least one file; see flashback merge --help");
     FB_TRY(check_out(argv[optind]));
     const char *const *files = (const char *const *)argv + optind + 1;
-    FB_TRY(fb_results_merge(&results, files, (size_t)(argc - optind - 1), &notes));
+    FB_TRY(fb_results_merge_variants(&results, files, (size_t)(argc - optind - 1), only.value,
+                                     only.count, &notes));
     print_notes(notes);
     enum fb_status status = fb_results_write(&results, argv[optind]);
     if (status == FB_OK)

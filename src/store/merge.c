@@ -78,7 +78,8 @@ static enum fb_status take_records(struct fb_results *all, struct fb_results *fi
     return FB_OK;
 }
 
-static enum fb_status take_file(struct fb_results *all, const char *path, char **notes)
+static enum fb_status take_file(struct fb_results *all, const char *path,
+                                const char *const *variants, size_t variant_count, char **notes)
 {
     struct fb_results file;
     size_t first_run = all->run_count;
@@ -88,6 +89,7 @@ static enum fb_status take_file(struct fb_results *all, const char *path, char *
         FB_TRY_OUT(fb_fail(FB_CORRUPT, "%s; those behind it would be lost", file.damage));
     if (file.damage)
         FB_TRY_OUT(add_note(notes, "%s", file.damage));
+    FB_TRY_OUT(fb_results_keep(&file, variants, variant_count));
     for (size_t i = 0; i < file.run_count; i++)
         FB_TRY_OUT(fb_results_add_run(all, &file.runs[i]));
     FB_TRY_OUT(take_records(all, &file, path, first_run, notes));
@@ -135,19 +137,29 @@ static enum fb_status tell_missing(const struct fb_results *all, char **notes)
     return FB_OK;
 }
 
-enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
-                                char **notes)
+enum fb_status fb_results_merge_variants(struct fb_results *results, const char *const *paths,
+                                         size_t count, const char *const *variants,
+                                         size_t variant_count, char **notes)
 {
     enum fb_status status = FB_OK;
     fb_results_init(results);
     *notes = NULL;
     for (size_t i = 0; i < count; i++)
-        FB_TRY_OUT(take_file(results, paths[i], notes));
-    FB_TRY_OUT(tell_missing(results, notes));
+        FB_TRY_OUT(take_file(results, paths[i], variants, variant_count, notes));
+    for (size_t n = 0; n < variant_count; n++)
+        FB_TRY_OUT(fb_results_need(results, "--variant", variants[n]));
+    if (!variant_count)
+        FB_TRY_OUT(tell_missing(results, notes));
     return FB_OK;
 out:
     fb_results_free(results);
     free(*notes);
     *notes = NULL;
     return status;
+}
+
+enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
+                                char **notes)
+{
+    return fb_results_merge_variants(results, paths, count, NULL, 0, notes);
 }

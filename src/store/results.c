@@ -134,12 +134,10 @@ static bool is_named(const struct fb_record *record, const char *const *names, s
     return named;
 }
 
-enum fb_status fb_results_select(struct fb_results *results, const char *const *variants,
-                                 size_t count)
+enum fb_status fb_results_keep(struct fb_results *results, const char *const *variants,
+                               size_t count)
 {
     size_t kept = 0;
-    for (size_t n = 0; n < count; n++)
-        FB_TRY(fb_results_need(results, "--variant", variants[n]));
     if (!count)
         return FB_OK;
     for (size_t i = 0; i < results->record_count; i++) {
@@ -150,6 +148,14 @@ enum fb_status fb_results_select(struct fb_results *results, const char *const *
     }
     results->record_count = kept;
     return fb_results_index(results);
+}
+
+enum fb_status fb_results_select(struct fb_results *results, const char *const *variants,
+                                 size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        FB_TRY(fb_results_need(results, "--variant", variants[n]));
+    return fb_results_keep(results, variants, count);
 }
 
 const struct fb_record *fb_results_find(const struct fb_results *results, const char *key)

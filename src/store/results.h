@@ -66,8 +66,11 @@ const struct fb_record *fb_results_find(const struct fb_results *results, const 
 enum fb_status fb_results_need(const struct fb_results *results, const char *option,
                                const char *variant);
 
-/* Keeps the records of these variants alone, in the order they have. FB_USAGE names one that has
- * none. No names: all stay. */
+/* Keeps the records of these variants alone, in the order they have. No names: all stay. */
+enum fb_status fb_results_keep(struct fb_results *results, const char *const *variants,
+                               size_t count);
+
+/* The same; FB_USAGE names a variant that has none. */
 enum fb_status fb_results_select(struct fb_results *results, const char *const *variants,
                                  size_t count);
 
@@ -90,6 +93,12 @@ enum fb_status fb_results_write(const struct fb_results *results, const char *pa
  * a torn tail, shards that are missing. */
 enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
                                 char **notes);
+
+/* The same of these variants alone, each of which some file must have (FB_USAGE); shards are not
+ * missed. */
+enum fb_status fb_results_merge_variants(struct fb_results *results, const char *const *paths,
+                                         size_t count, const char *const *variants,
+                                         size_t variant_count, char **notes);
 
 /* Objects of the HDF5 library that are open: 0 between the calls above. For tests. */
 int fb_results_open_objects(void);
