@@ -129,7 +129,8 @@ static enum fb_status draw(const struct fb_plot_options *options, const char *na
     char script[PATH_ROOM], picture[PATH_ROOM], temporary[PATH_ROOM], script_name[96], output[96];
     struct stat about;
     snprintf(script_name, sizeof script_name, "%s.gp", name);
-    snprintf(output, sizeof output, "%s.%s.tmp", name, options->format);
+    /* gnuplot opens it, so that it cannot be locked: a name that no other program writes to */
+    snprintf(output, sizeof output, "%s.%s.%ld.tmp", name, options->format, (long)getpid());
     snprintf(script, sizeof script, "%s/%s", options->folder, script_name);
     snprintf(picture, sizeof picture, "%s/%s.%s", options->folder, name, options->format);
     snprintf(temporary, sizeof temporary, "%s/%s", options->folder, output);
