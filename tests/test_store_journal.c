@@ -271,6 +271,26 @@ static void test_eight(void)
     fb_results_free(&results);
 }
 
+/* A line whose checksum holds, of a case that nothing tells apart from others. */
+static void test_no_key(void)
+{
+    static const char entry[] = "{\"case\":{\"variant\":\"cpu-split\"}}";
+    struct fb_results results;
+    char *text;
+    size_t length;
+    write_journal(1, &text, &length);
+    free(text);
+    FILE *file = fopen(path, "a");
+    fprintf(file, "%08x %s\n", fb_crc32(entry, sizeof entry - 1), entry);
+    fclose(file);
+    fb_status_clear();
+    tap_ok(fb_journal_read(&results, path) == FB_CORRUPT &&
+               strstr(fb_status_message(), "line 3: a case without its key"),
+           "a case without its key: %s", fb_status_message());
+    fb_results_free(&results);
+    unlink(path);
+}
+
 static void test_no_locks(void)
 {
     static const int codes[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
@@ -308,6 +328,7 @@ int main(void)
     test_other_files();
     test_rivals();
     test_eight();
+    test_no_key();
     test_no_locks();
     unlink(path);
     rmdir(folder);

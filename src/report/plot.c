@@ -159,6 +159,8 @@ static enum fb_status draw_figure(const struct fb_results *results,
     enum fb_status status = FB_OK;
     fb_figure_begin(data, results, dtype);
     figure->pick(data);
+    if (!*data->reason && !data->chart.panel_count)
+        snprintf(data->reason, sizeof data->reason, "no value of these records is finite");
     if (*data->reason) {
         printf("%s: skipped, %s\n", name, data->reason);
     } else {
@@ -202,6 +204,8 @@ static enum fb_status draw_dtypes(const struct fb_results *results,
         char name[64];
         if (!first_of_dtype(results, i))
             continue;
+        if (strchr(dtype, '/')) /* what a file says may not lead out of the folder */
+            return fb_fail(FB_CORRUPT, "a record's dtype is '%s'", dtype);
         snprintf(name, sizeof name, "%s%s%.20s", figure->name, several ? "-" : "",
                  several ? dtype : "");
         FB_TRY(draw_figure(results, options, figure, dtype, name, drawn));
