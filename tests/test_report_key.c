@@ -153,7 +153,7 @@ static void test_machines(void)
     fb_results_free(&results);
 }
 
-static void add_memory(struct fb_results *results, const char *variant, int64_t h, int64_t n)
+static void add_one(struct fb_results *results, const char *variant, int64_t h, int64_t n)
 {
     struct make_case one = {variant, "fp32", "full", "fp32", "fp32", 1, h, n, 64, 5, 1};
     struct fb_record record;
@@ -173,10 +173,10 @@ static void test_heads(void)
     make_run(&run, "synthetic", 0, 1);
     fb_results_add_run(&results, &run);
     for (int64_t n = 256; n <= 2048; n *= 2)
-        add_memory(&results, "cpu-split", 1, n);
+        add_one(&results, "cpu-split", 1, n);
     for (int64_t n = 512; n <= 1024; n *= 2)
         for (int v = 0; v < 3; v++)
-            add_memory(&results, variants[v], 2, n);
+            add_one(&results, variants[v], 2, n);
     char *svg = draw(&results, "memory");
     tap_ok(svg && strstr(svg, ">512<") && strstr(svg, ">1k<") && strstr(svg, ">cpu-naive<"),
            "memory: the number of heads with the most points is drawn");
@@ -186,10 +186,24 @@ static void test_heads(void)
     fb_results_free(&results);
 }
 
+/* One variant at a length where it stands alone: the panel shows the length of the comparison. */
+static void test_company(void)
+{
+    struct fb_results results;
+    make_variants(&results);
+    add_one(&results, "cpu-mine-01", 8, 1024);
+    char *svg = draw(&results, "determinism");
+    tap_ok(svg && strstr(svg, "n=512<") && !strstr(svg, "n=1k<") && strstr(svg, ">cpu-mine-11<"),
+           "determinism: the longest length that all variants have is drawn");
+    free(svg);
+    fb_results_free(&results);
+}
+
 static void test_all(void)
 {
     test_keys();
     test_heads();
+    test_company();
     test_machines();
 }
 
