@@ -261,17 +261,8 @@ static void test_odd_data(void)
         make_results(&results, "");
         for (int64_t n = 512; n <= 2048; n *= 2)
             for (int v = 0; v < 2; v++) {
-                struct make_case one = {v ? "cpu-split" : "cpu-atomic",
-                                        "fp32",
-                                        "full",
-                                        "fp32",
-                                        "fp32",
-                                        1,
-                                        2,
-                                        n,
-                                        64,
-                                        9,
-                                        1};
+                const char *name = v ? "cpu-split" : "cpu-atomic";
+                struct make_case one = {name, "fp32", "full", "fp32", "fp32", 1, 2, n, 64, 9, 1};
                 struct fb_record record;
                 make_record(&record, &one);
                 spoil(&record, how);
