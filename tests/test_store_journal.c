@@ -291,6 +291,37 @@ static void test_no_key(void)
     unlink(path);
 }
 
+/* A flipped bit in a line with intact ones behind it: what the message says brings them back. */
+static void test_damaged_line(void)
+{
+    struct fb_journal *journal;
+    struct fb_results done;
+    char *text;
+    size_t length;
+    write_journal(4, &text, &length);
+    char *line = text, *end;
+    for (int i = 0; i < 3; i++) /* past the run and two records */
+        line = strchr(line, '\n') + 1;
+    end = strchr(line, '\n') + 1;
+    line[20] ^= 1;
+    put_bytes(text, length);
+    fb_status_clear();
+    tap_ok(journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, NULL) == FB_CORRUPT &&
+               strstr(fb_status_message(), "line 4 is damaged") &&
+               strstr(fb_status_message(), "delete the damaged one"),
+           "%s", fb_status_message());
+    tap_ok(holds_bytes(text, length), "and the file is as it was");
+    memmove(line, end, length - (size_t)(end - text));
+    put_bytes(text, length - (size_t)(end - line));
+    bool opened = journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK;
+    tap_ok(opened && done.record_count == 3, "without that line the others are gone on with");
+    if (opened) {
+        fb_journal_close(journal);
+        fb_results_free(&done);
+    }
+    free(text);
+}
+
 static void test_no_locks(void)
 {
     static const int codes[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
@@ -329,6 +360,7 @@ int main(void)
     test_rivals();
     test_eight();
     test_no_key();
+    test_damaged_line();
     test_no_locks();
     unlink(path);
     rmdir(folder);
