@@ -66,6 +66,28 @@ static void test_settings(void)
         fb_experiment_free(&e);
 }
 
+/* A key of [measure] that comes again. */
+static void test_measure(void)
+{
+    struct fb_experiment e;
+    enum fb_status status = read_text(&e,
+                                      "[grid]\nvariant = cpu-one\nd = 8\nn = 16\n"
+                                      "[measure]\nwhat = speed\n  error\nwarmup = 3\n"
+                                      "what = determinism\n",
+                                      NULL, 0);
+    tap_ok(status == FB_OK &&
+               e.measure.what == (FB_WHAT_SPEED | FB_WHAT_ERROR | FB_WHAT_DETERMINISM),
+           "'what' goes on over lines: %s", fb_status_message());
+    if (status == FB_OK)
+        fb_experiment_free(&e);
+    status = read_text(&e, "[grid]\nvariant = cpu-one\nd = 8\nn = 16\n[measure]\nwhat = error\n",
+                       (const char *const[]){"what=memory", "warmup=4"}, 2);
+    tap_ok(status == FB_OK && e.measure.what == FB_WHAT_MEMORY && e.measure.warmup == 4,
+           "--set replaces it: %s", fb_status_message());
+    if (status == FB_OK)
+        fb_experiment_free(&e);
+}
+
 static void expect_usage(const char *what, const char *text, const char *in_message)
 {
     struct fb_experiment e;
@@ -82,6 +104,9 @@ static void test_bad(void)
     expect_usage("... names the allowed keys", "[grid]\nvarient = cpu-one\n", "allowed: variant");
     expect_usage("an unknown section", "[gird]\nvariant = cpu-one\n", ":2: ");
     expect_usage("a line that is none", "[grid]\nvariant = cpu-one\nwhat is this\n", ":3: ");
+    expect_usage("a key of [measure] that comes twice",
+                 "[measure]\nwarmup = 1\nmode = burst\nwarmup = 2\n",
+                 ":4: warmup is given twice, in line 2 too");
     expect_usage("one before a key that is refused", "[grid]\nwhat is this\nseqlen = 3\n",
                  ":2: expected '[section]'");
     expect_usage("an unknown variant", "[grid]\nvariant = cpu-three\n",
@@ -194,6 +219,7 @@ int main(void)
     close(file);
     test_grid();
     test_settings();
+    test_measure();
     test_bad();
     test_lines();
     test_twice();

@@ -215,6 +215,8 @@ static void test_refusals(void)
     check_refused(plain, recipe_of("@hbnd"), FB_USAGE, "layout 'hbnd' is not one of bhnd, bnhd");
     check_refused(plain, "file:/nonexistent/x.h5", FB_IO, "cannot be opened");
     check_refused(plain, "file:", FB_USAGE, "is not file:PATH");
+    check_refused(plain, "file:/tmp/\xc3\xbc.h5", FB_USAGE, "is not of printable ASCII");
+    check_refused(plain, "file:/tmp/x.h5#\xff", FB_USAGE, "is not of printable ASCII");
     check_refused("h=2,hk=1,nq=3,nk=2,d=4,layout=expanded-dout", recipe_of(""), FB_USAGE,
                   "layout=expanded-dout");
 }

@@ -2,7 +2,8 @@
  *
  * test_report_key.c: a figure's key names all series, away from its title and from what is drawn
  * below, however many there are and however long their names; no two of them look the same, and
- * none is named that is not drawn. Its subtitle names the machines of what is drawn.
+ * none is named that is not drawn. Its subtitle names the machines of what is drawn. What is drawn
+ * belongs together.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -191,10 +192,58 @@ static void test_machines(void)
     fb_results_free(&results);
 }
 
+static void add_one(struct fb_results *results, const char *variant, int64_t h, int64_t n)
+{
+    struct make_case one = {variant, "fp32", "full", "fp32", "fp32", 1, h, n, 64, 5, 1};
+    struct fb_record record;
+    make_record(&record, &one);
+    fb_results_add(results, &record);
+    fb_record_free(&record);
+}
+
+/* One variant at four lengths of one head, three at two lengths of two heads: bytes a head of both
+ * would make one line that falls with the length. */
+static void test_heads(void)
+{
+    static const char *const variants[] = {"cpu-naive", "cpu-atomic", "cpu-split"};
+    struct fb_results results;
+    struct fb_run run;
+    fb_results_init(&results);
+    make_run(&run, "synthetic", 0, 1);
+    fb_results_add_run(&results, &run);
+    for (int64_t n = 256; n <= 2048; n *= 2)
+        add_one(&results, "cpu-split", 1, n);
+    for (int64_t n = 512; n <= 1024; n *= 2)
+        for (int v = 0; v < 3; v++)
+            add_one(&results, variants[v], 2, n);
+    char *svg = draw(&results, "memory");
+    tap_ok(svg && strstr(svg, ">512<") && strstr(svg, ">1k<") && strstr(svg, ">cpu-naive<"),
+           "memory: the number of heads with the most points is drawn");
+    tap_ok(svg && !strstr(svg, ">256<") && !strstr(svg, ">2k<"),
+           "and the lengths of another number of heads are not");
+    free(svg);
+    fb_results_free(&results);
+}
+
+/* One variant at a length where it stands alone: the panel shows the length of the comparison. */
+static void test_company(void)
+{
+    struct fb_results results;
+    make_variants(&results);
+    add_one(&results, "cpu-mine-01", 8, 1024);
+    char *svg = draw(&results, "determinism");
+    tap_ok(svg && strstr(svg, "n=512<") && !strstr(svg, "n=1k<") && strstr(svg, ">cpu-mine-11<"),
+           "determinism: the longest length that all variants have is drawn");
+    free(svg);
+    fb_results_free(&results);
+}
+
 static void test_all(void)
 {
     test_keys();
     test_bars();
+    test_heads();
+    test_company();
     test_machines();
 }
 

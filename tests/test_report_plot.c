@@ -238,6 +238,9 @@ static void spoil(struct fb_record *r, int how)
         r->tensor.dq.rel_l2 = r->nq > 512 ? INFINITY : 1e-3;
         r->tensor.dk.rel_l2 = NAN;
         break;
+    case 4: /* nothing but infinite errors */
+        r->tensor.dq.rel_l2 = r->tensor.dk.rel_l2 = r->tensor.dv.rel_l2 = INFINITY;
+        break;
     default: /* one variant failed everywhere */
         if (second)
             fb_text_set(&r->verdict, "fail");
@@ -247,33 +250,26 @@ static void spoil(struct fb_record *r, int how)
 
 static void test_odd_data(void)
 {
-    static const char *const names[] = {"equal values", "zeros", "nothing known",
-                                        "intervals unknown", "one variant failed"};
-    for (int how = 0; how < 5; how++) {
+    static const char *const names[] = {"equal values",    "zeros",
+                                        "nothing known",   "intervals unknown",
+                                        "errors infinite", "one variant failed"};
+    static const size_t wanted[] = {4, 4, 0, 4, 3, 4};
+    for (int how = 0; how < 6; how++) {
         struct fb_results results;
         size_t drawn;
         make_results(&results, "");
         for (int64_t n = 512; n <= 2048; n *= 2)
             for (int v = 0; v < 2; v++) {
-                struct make_case one = {v ? "cpu-split" : "cpu-atomic",
-                                        "fp32",
-                                        "full",
-                                        "fp32",
-                                        "fp32",
-                                        1,
-                                        2,
-                                        n,
-                                        64,
-                                        9,
-                                        1};
+                const char *name = v ? "cpu-split" : "cpu-atomic";
+                struct make_case one = {name, "fp32", "full", "fp32", "fp32", 1, 2, n, 64, 9, 1};
                 struct fb_record record;
                 make_record(&record, &one);
                 spoil(&record, how);
                 fb_results_add(&results, &record);
             }
         enum fb_status status = plot(&results, "svg", &drawn);
-        tap_ok(status == FB_OK && drawn == (how == 2 ? 0 : 4), "%s: %zu figures %s", names[how],
-               drawn, fb_status_message());
+        tap_ok(status == FB_OK && drawn == wanted[how], "%s: %zu figures %s", names[how], drawn,
+               fb_status_message());
         sweep("");
         fb_results_free(&results);
     }
@@ -367,6 +363,10 @@ static void test_without(void)
     size_t drawn;
     fb_status_clear();
     tap_ok(fb_plot(&results, &options, &drawn) == FB_IO, "no folder: %s", fb_status_message());
+    options = (struct fb_plot_options){.folder = folder, .format = "svg"};
+    fb_text_set(&results.records[0].dtype, "../fp32");
+    fb_status_clear();
+    tap_ok(fb_plot(&results, &options, &drawn) == FB_CORRUPT, "%s", fb_status_message());
     options.format = "gif";
     fb_status_clear();
     tap_ok(fb_plot(&results, &options, &drawn) == FB_USAGE, "%s", fb_status_message());

@@ -271,6 +271,57 @@ static void test_eight(void)
     fb_results_free(&results);
 }
 
+/* A line whose checksum holds, of a case that nothing tells apart from others. */
+static void test_no_key(void)
+{
+    static const char entry[] = "{\"case\":{\"variant\":\"cpu-split\"}}";
+    struct fb_results results;
+    char *text;
+    size_t length;
+    write_journal(1, &text, &length);
+    free(text);
+    FILE *file = fopen(path, "a");
+    fprintf(file, "%08x %s\n", fb_crc32(entry, sizeof entry - 1), entry);
+    fclose(file);
+    fb_status_clear();
+    tap_ok(fb_journal_read(&results, path) == FB_CORRUPT &&
+               strstr(fb_status_message(), "line 3: a case without its key"),
+           "a case without its key: %s", fb_status_message());
+    fb_results_free(&results);
+    unlink(path);
+}
+
+/* A flipped bit in a line with intact ones behind it: what the message says brings them back. */
+static void test_damaged_line(void)
+{
+    struct fb_journal *journal;
+    struct fb_results done;
+    char *text;
+    size_t length;
+    write_journal(4, &text, &length);
+    char *line = text, *end;
+    for (int i = 0; i < 3; i++) /* past the run and two records */
+        line = strchr(line, '\n') + 1;
+    end = strchr(line, '\n') + 1;
+    line[20] ^= 1;
+    put_bytes(text, length);
+    fb_status_clear();
+    tap_ok(journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, NULL) == FB_CORRUPT &&
+               strstr(fb_status_message(), "line 4 is damaged") &&
+               strstr(fb_status_message(), "delete the damaged one"),
+           "%s", fb_status_message());
+    tap_ok(holds_bytes(text, length), "and the file is as it was");
+    memmove(line, end, length - (size_t)(end - text));
+    put_bytes(text, length - (size_t)(end - line));
+    bool opened = journal_case_open(path, &journal, FB_JOURNAL_RESUME, 0, &done) == FB_OK;
+    tap_ok(opened && done.record_count == 3, "without that line the others are gone on with");
+    if (opened) {
+        fb_journal_close(journal);
+        fb_results_free(&done);
+    }
+    free(text);
+}
+
 static void test_no_locks(void)
 {
     static const int codes[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
@@ -308,6 +359,8 @@ int main(void)
     test_other_files();
     test_rivals();
     test_eight();
+    test_no_key();
+    test_damaged_line();
     test_no_locks();
     unlink(path);
     rmdir(folder);

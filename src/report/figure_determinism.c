@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * figure_determinism.c: the rate of each variant, coloured by whether its bits repeated; a panel a
- * mask and head size, at the longest length that was both timed and hashed.
+ * mask and head size, at the shape where most variants were both timed and hashed; of several at
+ * the longest.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,25 +16,49 @@ static bool usable(const struct fb_record *r, const char *dtype)
     return fb_figure_timed(r, dtype) && r->det_runs > 1 && r->det_equal >= 1;
 }
 
-/* The longest of this panel; the first shape that has it. */
-static const struct fb_record *longest(const struct fb_figure_data *data, const char *panel)
-{
-    const struct fb_record *best = NULL;
-    for (size_t i = 0; i < data->results->record_count; i++) {
-        const struct fb_record *r = &data->results->records[i];
-        char name[160];
-        if (!usable(r, data->dtype))
-            continue;
-        fb_figure_panel(data, r, name);
-        if (!strcmp(name, panel) && (!best || r->nq > best->nq))
-            best = r;
-    }
-    return best;
-}
-
 static bool same_shape(const struct fb_record *a, const struct fb_record *b)
 {
     return a->nq == b->nq && a->nk == b->nk && a->b == b->b && a->h == b->h && a->hk == b->hk;
+}
+
+/* May it be a bar of this panel? */
+static bool is_in(const struct fb_figure_data *data, const struct fb_record *r, const char *panel)
+{
+    char name[160];
+    if (!usable(r, data->dtype) || !fb_figure_comparable(data, r))
+        return false;
+    fb_figure_panel(data, r, name);
+    return !strcmp(name, panel);
+}
+
+static size_t bars_like(const struct fb_figure_data *data, const struct fb_record *like,
+                        const char *panel)
+{
+    size_t bars = 0;
+    for (size_t i = 0; i < data->results->record_count; i++) {
+        const struct fb_record *r = &data->results->records[i];
+        bars += same_shape(r, like) && is_in(data, r, panel);
+    }
+    return bars;
+}
+
+/* A record of the shape that the panel shows: that with the most bars to compare, of these the
+ * longest, of these the first. NULL where the panel has none. */
+static const struct fb_record *shape_of(const struct fb_figure_data *data, const char *panel)
+{
+    const struct fb_record *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < data->results->record_count; i++) {
+        const struct fb_record *r = &data->results->records[i];
+        if ((best && same_shape(r, best)) || !is_in(data, r, panel))
+            continue;
+        const size_t bars = bars_like(data, r, panel);
+        if (bars > most || (bars == most && r->nq > best->nq)) {
+            most = bars;
+            best = r;
+        }
+    }
+    return best;
 }
 
 enum series { REPEATS, DIFFERS, LUCKY };
@@ -71,7 +96,6 @@ static void add_record(struct fb_figure_data *data, const struct fb_record *r, c
 void fb_pick_determinism(struct fb_figure_data *data)
 {
     const struct fb_results *results = data->results;
-    char panel[160];
     struct fb_panels panels;
     data->chart.categorical = true;
     fb_chart_series(&data->chart, "the same bits in every run");
@@ -79,12 +103,11 @@ void fb_pick_determinism(struct fb_figure_data *data)
     fb_chart_series(&data->chart, "no run differed, but none is ruled out");
     fb_figure_panels(&panels, data, usable);
     for (size_t p = 0; p < panels.count; p++) {
-        const struct fb_record *like = longest(data, panels.names[p]);
-        for (size_t i = 0; i < results->record_count; i++) {
+        const char *panel = panels.names[p];
+        const struct fb_record *like = shape_of(data, panel);
+        for (size_t i = 0; i < results->record_count && like; i++) {
             const struct fb_record *r = &results->records[i];
-            fb_figure_panel(data, r, panel);
-            if (usable(r, data->dtype) && fb_figure_comparable(data, r) && same_shape(r, like) &&
-                !strcmp(panel, panels.names[p]))
+            if (same_shape(r, like) && is_in(data, r, panel))
                 add_record(data, r, panel, i);
         }
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * figure_memory.c: saved and workspace bytes, per head and batch item, against length on log axes.
- * Of the shapes in the file that with the most lengths is drawn.
+ * Of the shapes in the file that with the most points is drawn. Batches may differ along a line (a
+ * grid of equal tokens), heads may not: scratch of a thread does not grow with them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +19,11 @@ static bool usable(const struct fb_record *r, const char *dtype)
            strcmp(fb_text(r->variant), "null") != 0;
 }
 
-/* Equal but for variant, length, batch and heads. */
+/* Equal but for variant, length and batch. */
 static bool same_shape(const struct fb_record *a, const struct fb_record *b)
 {
-    return a->d == b->d && a->dv == b->dv && !fb_threads_differ(a, b) &&
-           a->h * b->hk == b->h * a->hk && !strcmp(fb_text(a->mask), fb_text(b->mask));
+    return a->d == b->d && a->dv == b->dv && !fb_threads_differ(a, b) && a->h == b->h &&
+           a->hk == b->hk && !strcmp(fb_text(a->mask), fb_text(b->mask));
 }
 
 /* Has an earlier record the same shape? */
@@ -35,20 +36,26 @@ static bool seen_before(const struct fb_results *results, size_t i, const char *
     return false;
 }
 
-static size_t lengths_of(const struct fb_results *results, const struct fb_record *like,
-                         const char *dtype)
+/* Distinct pairs of variant and length that the shape has, and distinct lengths. */
+static size_t size_of(const struct fb_results *results, const struct fb_record *like,
+                      const char *dtype, size_t *lengths)
 {
-    size_t count = 0;
+    size_t pairs = 0;
+    *lengths = 0;
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
-        bool first = usable(r, dtype) && same_shape(r, like);
-        for (size_t before = 0; before < i && first; before++) {
+        bool new_pair = usable(r, dtype) && same_shape(r, like), new_length = new_pair;
+        for (size_t before = 0; before < i && new_pair; before++) {
             const struct fb_record *other = &results->records[before];
-            first = !usable(other, dtype) || !same_shape(other, like) || other->nq != r->nq;
+            if (other->nq != r->nq || !usable(other, dtype) || !same_shape(other, like))
+                continue;
+            new_length = false;
+            new_pair = strcmp(fb_text(other->variant), fb_text(r->variant)) != 0;
         }
-        count += first;
+        pairs += new_pair;
+        *lengths += new_length;
     }
-    return count;
+    return pairs;
 }
 
 static void add_point(struct fb_figure_data *data, size_t series, const struct fb_record *r,
@@ -75,15 +82,16 @@ void fb_pick_memory(struct fb_figure_data *data)
     size_t most = 0;
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
-        size_t lengths = 0;
-        if (usable(r, dtype) && !seen_before(results, i, dtype))
-            lengths = lengths_of(results, r, dtype);
-        if (lengths > most) {
-            most = lengths;
+        size_t lengths;
+        if (!usable(r, dtype) || seen_before(results, i, dtype))
+            continue;
+        size_t pairs = size_of(results, r, dtype, &lengths);
+        if (lengths >= 2 && pairs > most) {
+            most = pairs;
             best = r;
         }
     }
-    if (most < 2) {
+    if (!most) {
         snprintf(data->reason, sizeof data->reason,
                  "it needs the memory of one shape at two lengths or more");
         return;

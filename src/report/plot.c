@@ -129,7 +129,8 @@ static enum fb_status draw(const struct fb_plot_options *options, const char *na
     char script[PATH_ROOM], picture[PATH_ROOM], temporary[PATH_ROOM], script_name[96], output[96];
     struct stat about;
     snprintf(script_name, sizeof script_name, "%s.gp", name);
-    snprintf(output, sizeof output, "%s.%s.tmp", name, options->format);
+    /* gnuplot opens it, so that it cannot be locked: a name that no other program writes to */
+    snprintf(output, sizeof output, "%s.%s.%ld.tmp", name, options->format, (long)getpid());
     snprintf(script, sizeof script, "%s/%s", options->folder, script_name);
     snprintf(picture, sizeof picture, "%s/%s.%s", options->folder, name, options->format);
     snprintf(temporary, sizeof temporary, "%s/%s", options->folder, output);
@@ -158,6 +159,8 @@ static enum fb_status draw_figure(const struct fb_results *results,
     enum fb_status status = FB_OK;
     fb_figure_begin(data, results, dtype);
     figure->pick(data);
+    if (!*data->reason && !data->chart.panel_count)
+        snprintf(data->reason, sizeof data->reason, "no value of these records is finite");
     if (*data->reason) {
         printf("%s: skipped, %s\n", name, data->reason);
     } else {
@@ -201,6 +204,8 @@ static enum fb_status draw_dtypes(const struct fb_results *results,
         char name[64];
         if (!first_of_dtype(results, i))
             continue;
+        if (strchr(dtype, '/')) /* what a file says may not lead out of the folder */
+            return fb_fail(FB_CORRUPT, "a record's dtype is '%s'", dtype);
         snprintf(name, sizeof name, "%s%s%.20s", figure->name, several ? "-" : "",
                  several ? dtype : "");
         FB_TRY(draw_figure(results, options, figure, dtype, name, drawn));

@@ -25,8 +25,9 @@ struct reader {
     int line;         /* the last one that it read, from 1 */
     int heading;      /* the line of the section's heading */
     bool keyed;       /* a key stood below it: an indented line goes on with the value */
-    int refused;      /* the line whose key was refused first; 0: none */
-    int fault;        /* where its fault is, if it is not that line */
+    int measured[FB_MEASURE_KEYS]; /* the line of each key of [measure]; 0: none yet */
+    int refused;                   /* the line whose key was refused first; 0: none */
+    int fault;                     /* where its fault is, if it is not that line */
     enum fb_status status;
 };
 
@@ -51,6 +52,24 @@ static enum fb_status set_experiment(struct fb_experiment *e, const char *key, c
     if (!strcmp(key, "shows"))
         return add_text(&e->shows, value);
     return fb_fail(FB_USAGE, "unknown key '%s' in [experiment]; allowed: question, shows", key);
+}
+
+/* A further line of a list goes on with it; of the other keys one value would be lost. */
+static enum fb_status set_measure(struct reader *reader, const char *key, const char *value)
+{
+    struct fb_measure *measure = &reader->experiment->measure;
+    const unsigned what = measure->what;
+    int i = 0;
+    FB_TRY(fb_measure_set(measure, key, value));
+    while (strcmp(fb_measure_key(i), key) != 0)
+        i++;
+    const int before = reader->measured[i];
+    reader->measured[i] = reader->line;
+    if (before && strcmp(key, "what") != 0)
+        return fb_fail(FB_USAGE, "%s is given twice, in line %d too", key, before);
+    if (before)
+        measure->what |= what;
+    return FB_OK;
 }
 
 static enum fb_status new_grid(struct reader *reader, const char *name)
@@ -90,7 +109,7 @@ static enum fb_status set_key(struct reader *reader, const char *section, const 
     if (!strcmp(section, "experiment"))
         return set_experiment(reader->experiment, key, value);
     if (!strcmp(section, "measure"))
-        return fb_measure_set(&reader->experiment->measure, key, value);
+        return set_measure(reader, key, value);
     if (strncmp(section, "grid", 4) || (section[4] && section[4] != ' '))
         return fb_fail(FB_USAGE,
                        "unknown section [%s]; allowed: experiment, grid, grid NAME, "

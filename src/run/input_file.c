@@ -41,6 +41,15 @@ static enum fb_status take_layout(struct source *source)
     return FB_OK;
 }
 
+/* A recipe is part of the key of its case, which is ASCII in a results file: names that differ in
+ * other bytes alone would become one. */
+static bool is_graphic(const char *text)
+{
+    while (*text > ' ' && *text <= '~')
+        text++;
+    return !*text;
+}
+
 static enum fb_status parse(struct source *source, const char *recipe)
 {
     *source = (struct source){.path = strdup(recipe + sizeof prefix - 1)};
@@ -53,9 +62,11 @@ static enum fb_status parse(struct source *source, const char *recipe)
         *hash = '\0';
         source->group = hash + 1;
     }
-    if (!*source->path || strpbrk(source->path, " \t\n|") || strpbrk(source->group, " \t\n|"))
+    if (!*source->path || strpbrk(recipe, " \t\n|"))
         return fb_fail(FB_USAGE, "recipe '%s' is not file:PATH[#GROUP][@LAYOUT] without spaces",
                        recipe);
+    if (!is_graphic(recipe))
+        return fb_fail(FB_USAGE, "recipe '%s': a name in it is not of printable ASCII", recipe);
     return FB_OK;
 }
 

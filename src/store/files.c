@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,24 +111,6 @@ int fb_file_put(int fd, const char *bytes, size_t length)
     return 1;
 }
 
-static enum fb_status write_temporary(const char *temporary, const char *path, const char *bytes,
-                                      size_t length)
-{
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(errno));
-    int written = fb_file_put(fd, bytes, length);
-    int cause = errno;
-    if (close(fd) && written) {
-        written = 0;
-        cause = errno;
-    }
-    if (written)
-        return FB_OK;
-    unlink(temporary);
-    return fb_fail(FB_IO, "cannot write %s: %s", path, strerror(cause));
-}
-
 /* A file that is written: what a link leads to (else the link would be replaced, /dev/stdout for
  * one), and the name that is written first. Both malloc'd. */
 struct target {
@@ -175,15 +158,78 @@ static enum fb_status name_target(const char *path, struct target *target)
     return fb_fail(FB_NO_MEMORY, "out of memory writing %s", path);
 }
 
+/* Is the open file still the one of that name? Its writer before us renames it. */
+static bool is_still(int fd, const char *path)
+{
+    struct stat open_one, named;
+    return !fstat(fd, &open_one) && !lstat(path, &named) && open_one.st_dev == named.st_dev &&
+           open_one.st_ino == named.st_ino;
+}
+
+/* 1: locked; 0: somebody else's; -1: failed. A file system without locks has one writer at most. */
+static int lock_temporary(int fd)
+{
+    if (!flock(fd, LOCK_EX | LOCK_NB))
+        return 1;
+    if (errno == EWOULDBLOCK || errno == EINTR)
+        return 0;
+    return errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP ? 1 : -1;
+}
+
+/* Opens the temporary file for this process alone, else one of two writers would cut off what the
+ * other is about to publish. Not through a link: what that leads to is not ours. */
+static enum fb_status open_temporary(const struct target *target, int *fd)
+{
+    enum { TRIES = 1000 }; /* 10 ms apart: a writer takes less than a second */
+    for (int i = 0; i < TRIES; i++) {
+        *fd =
+            open(target->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+        if (*fd < 0 && errno == ELOOP)
+            return fb_fail(FB_IO, "cannot write %s: the symbolic link %s is in the way",
+                           target->path, target->temporary);
+        if (*fd < 0)
+            return fb_fail(FB_IO, "cannot write %s: %s", target->path, strerror(errno));
+        int locked = lock_temporary(*fd);
+        if (locked > 0 && is_still(*fd, target->temporary))
+            return FB_OK;
+        int cause = errno;
+        close(*fd);
+        if (locked < 0)
+            return fb_fail(FB_IO, "cannot write %s: %s", target->path, strerror(cause));
+        if (!locked)
+            usleep(10000);
+    }
+    return fb_fail(FB_LOCKED, "%s is being written by another program", target->path);
+}
+
 enum fb_status fb_file_probe(const char *path)
 {
     struct target target;
+    int fd;
     enum fb_status status = name_target(path, &target);
     if (status == FB_OK)
-        status = write_temporary(target.temporary, path, "", 0);
-    if (status == FB_OK)
+        status = open_temporary(&target, &fd);
+    if (status == FB_OK) {
         unlink(target.temporary);
+        close(fd);
+    }
     free_target(&target);
+    return status;
+}
+
+/* The file stays open, and with it locked, until it has its name. */
+static enum fb_status write_target(const struct target *target, const char *bytes, size_t length)
+{
+    int fd;
+    FB_TRY(open_temporary(target, &fd));
+    enum fb_status status = FB_OK;
+    if (ftruncate(fd, 0) || !fb_file_put(fd, bytes, length)) {
+        status = fb_fail(FB_IO, "cannot write %s: %s", target->path, strerror(errno));
+        unlink(target->temporary);
+    } else {
+        status = fb_file_publish(target->temporary, target->path);
+    }
+    close(fd);
     return status;
 }
 
@@ -192,9 +238,7 @@ enum fb_status fb_file_write(const char *path, const char *bytes, size_t length)
     struct target target;
     enum fb_status status = name_target(path, &target);
     if (status == FB_OK)
-        status = write_temporary(target.temporary, path, bytes, length);
-    if (status == FB_OK)
-        status = fb_file_publish(target.temporary, target.path);
+        status = write_target(&target, bytes, length);
     free_target(&target);
     return status;
 }

@@ -13,9 +13,10 @@
 enum fb_status fb_file_read(const char *path, char **text, size_t *length);
 
 /* Writes path.tmp, syncs it, renames it to path and syncs the folder, so that path holds the older
- * file or the newer one, whole, whatever happens. A link is followed and stays. FB_IO names path
- * and leaves the older file; a path that is a device, a folder, a link to nothing or where standard
- * output goes is FB_IO too. */
+ * file or the newer one, whole, whatever happens. Two programs take turns, by a lock on path.tmp;
+ * FB_LOCKED after ten seconds. A link is followed and stays. FB_IO names path and leaves the older
+ * file; a path that is a device, a folder, a link to nothing or where standard output goes is FB_IO
+ * too, and so is a link that has the name path.tmp. */
 enum fb_status fb_file_write(const char *path, const char *bytes, size_t length);
 
 /* Is there a regular file that can be read? A folder, or a pipe that nobody writes to, is told

@@ -240,6 +240,9 @@ static enum fb_status take_results(struct fb_results *results, hid_t group)
         FB_TRY(take_column(results, group, &fb_columns[i]));
     FB_TRY(take_samples(results, group, "fwd_ms_samples", false));
     FB_TRY(take_samples(results, group, "bwd_ms_samples", true));
+    for (size_t i = 0; i < results->record_count; i++)
+        if (!*fb_text(results->records[i].key))
+            return fb_fail(FB_CORRUPT, "case %zu has no key", i);
     return FB_OK;
 }
 

@@ -164,15 +164,12 @@ static enum fb_status settle(struct fb_journal *journal, const struct fb_journal
         return fb_fail(
             FB_USAGE, "%s holds %zu record%s: pass --resume or --replace, or choose another -o",
             journal->path, scan->results.record_count, scan->results.record_count == 1 ? "" : "s");
-    if (mode == FB_JOURNAL_CREATE && scan->good < length && !scan->torn_tail)
-        return fb_fail(FB_CORRUPT, "%s, but intact lines follow: mend or move the file",
+    if (mode != FB_JOURNAL_REPLACE && scan->good < length && !scan->torn_tail)
+        return fb_fail(FB_CORRUPT,
+                       "%s, but intact lines follow: delete the damaged one, or move the file",
                        scan->results.damage);
-    if (mode == FB_JOURNAL_RESUME) {
+    if (mode == FB_JOURNAL_RESUME)
         FB_TRY(same_grid(&scan->results, run, journal->path));
-        if (scan->good < length && !scan->torn_tail)
-            return fb_fail(FB_CORRUPT, "%s, but intact lines follow: mend or move the file",
-                           scan->results.damage);
-    }
     if (keep < length && ftruncate(journal->fd, (off_t)keep))
         return fail_io("cut", journal->path);
     journal->end = (off_t)keep;

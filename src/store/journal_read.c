@@ -42,6 +42,8 @@ static enum fb_status take_entry(struct fb_results *results, const json_t *entry
         return fb_fail(FB_CORRUPT, "not a journal of flashback");
     enum fb_status status = fb_record_parse(&record, json_object_get(entry, "case"));
     record.run = (int64_t)results->run_count - 1;
+    if (status == FB_OK && !*fb_text(record.key))
+        status = fb_fail(FB_CORRUPT, "a case without its key");
     if (status == FB_OK)
         status = fb_results_add(results, &record);
     fb_record_free(&record);

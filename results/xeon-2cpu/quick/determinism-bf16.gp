@@ -8,21 +8,23 @@ NP = 2
 NS = 3
 NCOL = 2
 array PANEL[2]
-PANEL[1] = 'full, head size 64, n=2k'
+PANEL[1] = 'full, head size 64, n=1k'
 PANEL[2] = 'causal, head size 64, n=1k'
 array SERIES[3]
 SERIES[1] = 'the same bits in every run'
 SERIES[2] = 'bits differ from run to run'
 SERIES[3] = 'no run differed, but none is ruled out'
 array GROUPS[2]
-GROUPS[1] = 1
+GROUPS[1] = 3
 GROUPS[2] = 3
-TOP = 138.28727706796937
+TOP = 139.64478517092908
 LOW = 62.71762595134027
-XTOP = 132
-XLOW = 111
+XTOP = 113
+XLOW = 108
 $TICKS << EOD
-1 "cpu-split"
+1 "cpu-naive"
+2 "cpu-atomic"
+3 "cpu-split"
 
 
 1 "cpu-naive"
@@ -33,11 +35,12 @@ $TICKS << EOD
 EOD
 $DATA << EOD
 # panel 1, series 1
-1 91.11636425474772 43.18336336024181 95.49937047641488 "cpu-split" "10 of 10 equal, D1+D2+D4"
+1 132.50447820428727 119.85260258969478 139.64478517092908 "cpu-naive" "10 of 10 equal, D1+D2+D4"
+3 105.10518841642451 97.3740328026347 105.68428225139849 "cpu-split" "10 of 10 equal, D1+D2+D4"
 
 
 # panel 1, series 2
-NaN NaN NaN NaN "" "absent"
+2 126.33375032205674 122.67827796206024 129.30747082409016 "cpu-atomic" "7 of 10 equal"
 
 
 # panel 1, series 3

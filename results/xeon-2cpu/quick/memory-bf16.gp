@@ -15,16 +15,14 @@ SERIES[2] = 'cpu-atomic'
 SERIES[3] = 'cpu-split'
 SERIES[4] = 'o + lse + delta'
 array GROUPS[1]
-GROUPS[1] = 4
+GROUPS[1] = 2
 TOP = 12595200
-LOW = 34816
-XTOP = 2048
-XLOW = 256
+LOW = 69632
+XTOP = 1024
+XLOW = 512
 $TICKS << EOD
 512 "512"
 1024 "1k"
-256 "256"
-2048 "2k"
 
 
 EOD
@@ -40,17 +38,13 @@ $DATA << EOD
 
 
 # panel 1, series 3
-256 608256 NaN NaN "256" "ok"
 512 348160 NaN NaN "512" "ok"
 1024 483328 NaN NaN "1k" "ok"
-2048 1490944 NaN NaN "2k" "ok"
 
 
 # panel 1, series 4
-256 34816 NaN NaN "256" "ok"
 512 69632 NaN NaN "512" "ok"
 1024 139264 NaN NaN "1k" "ok"
-2048 278528 NaN NaN "2k" "ok"
 
 
 EOD
