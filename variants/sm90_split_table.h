@@ -30,7 +30,8 @@ struct fb_sm90_split_shape {
     }
 };
 
-/* Head size 256 has a key-major kernel of its own, with 64 keys a tile. */
+/* Head size 256 has a key-major kernel of its own, with 64 keys a tile. Its CTAs stay where all
+ * have the same work, and where a short causal sequence is more start and end than steps. */
 template <>
 struct fb_sm90_split_shape<256> {
     template <class T, bool CAUSAL>
@@ -39,7 +40,8 @@ struct fb_sm90_split_shape<256> {
     template <class T, bool CAUSAL>
     static cudaError_t enqueue(const fb::sm90_call &call)
     {
-        return fb::wide_sm90_enqueue<keys<T, CAUSAL>, fb::wide_dq_config<T, CAUSAL>>(call);
+        const int most = !CAUSAL || call.k.row <= 1024 ? fb::device_sms : 0;
+        return fb::wide_sm90_enqueue<keys<T, CAUSAL>, fb::wide_dq_config<T, CAUSAL>>(call, most);
     }
 };
 

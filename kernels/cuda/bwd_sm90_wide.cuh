@@ -18,14 +18,17 @@
  * then waits for both; so nothing is in flight where the loop turns, and a warpgroup's arithmetic
  * runs under the other's products.
  *
- * Shared memory, KiB:  K 32, V 32, Q ring 64, dO ring 64, P ring 32, LSE and D 1: 225 of 227.
- * Of K and V (A of the first product) STAY of 16 steps are in registers: what is read from shared
- * memory in a step takes 2304 clocks without, as many as the products and 256 more.
+ * Of K and V, the A operands of the first products, KEPT of 16 steps are kept in registers: without
+ * them a step reads and writes shared memory for 2304 clocks, 256 more than its products take.
  * Registers of an MMA thread, of 240: 128 + S 32 + P 16 + K 32; 128 + dP 32 + P 8 + dS 16 + V 32.
  *
- * Barriers, all mbarriers, rings of two: Q+LSE (K with the first), dO+D (V with the first): full (1
- * + bytes) and empty (8 warps); P: full and empty (4 warps).  Named: 1, 2, a gradient is complete
- * in shared memory.
+ * A CTA has one item (a key tile of a head), or stays for many. A gradient leaves from the slot of
+ * Q or dO that its last product has read; K and V are free for the next item behind the last first
+ * product. So the next item's first tiles come in under the end of this one.
+ *
+ * Barriers, all mbarriers.  Rings of two: Q+LSE (K with an item's first), dO+D (V with the first):
+ * full (1 + bytes) and empty (8 warps); P: full and empty (4 warps).  K and V: empty (4 warps).
+ * Named: 1, 2, among a warpgroup, around its gradient's way through shared memory.
  *
  * Deterministic: no two CTAs write one address, and all sums have one order.
  */
@@ -35,97 +38,74 @@
 #include "wgmma_wide.cuh"
 
 #include "bwd_sm90_loop.cuh"
+#include "bwd_sm90_wide_config.cuh"
 #include "cta_sm90.cuh"
 #include "ldmatrix.cuh"
+#include "q_major_sm90.cuh"
 
 namespace fb {
 
-template <class T_, bool CAUSAL_, int STAY_ = 8>
-struct wide_sm90_config {
-    using T = T_;
-    static constexpr int D = 256, M = 64, N = 64, STAY = STAY_;
-    static constexpr bool CAUSAL = CAUSAL_;
-    /* What the plan and the pre-pass ask of a key-major form. */
-    static constexpr bool ORDERED = false, WITH_DQ = false, UNIT = false;
-    static constexpr dq_form DQ = DQ_COLUMNS;
-    static constexpr int DQ_ROUND = M, DQ_HALF = 0, PANELS = D / 64;
-
-    static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
-    static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
-    static constexpr uint32_t P_BYTES = M * N * 4, STAT_BYTES = M * 4;
-
-    /* Of two things each, the first is the values' warpgroup's, the second the keys'. */
-    static constexpr uint32_t K_AT = 0;
-    static constexpr uint32_t V_AT = K_AT + KV_BYTES;
-    static constexpr uint32_t Q_AT = V_AT + KV_BYTES;
-    static constexpr uint32_t DO_AT = Q_AT + 2 * Q_BYTES;
-    static constexpr uint32_t P_AT = DO_AT + 2 * Q_BYTES;
-    static constexpr uint32_t LSE_AT = P_AT + 2 * P_BYTES;
-    static constexpr uint32_t DELTA_AT = LSE_AT + 2 * STAT_BYTES;
-
-    static constexpr uint32_t Q_FULL = DELTA_AT + 2 * STAT_BYTES;
-    static constexpr uint32_t Q_EMPTY = Q_FULL + 16;
-    static constexpr uint32_t DO_FULL = Q_FULL + 32;
-    static constexpr uint32_t DO_EMPTY = Q_FULL + 48;
-    static constexpr uint32_t P_FULL = Q_FULL + 64;
-    static constexpr uint32_t P_EMPTY = Q_FULL + 80;
-    static constexpr uint32_t SMEM_BYTES = Q_FULL + 96;
-
-    static_assert(STAY >= 0 && STAY <= D / 16, "16 steps of the first products");
-    static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
-};
-
-template <class C>
-__device__ __forceinline__ void wide_barriers_init(uint32_t smem)
+/* The items of this CTA, one a key tile, head and split, are q_major_next(0), (1), ... below this.
+ */
+__device__ __forceinline__ int wide_items(const bwd_sm90_args &p)
 {
-    for (int i = 0; i < 2; i++) {
-        mbarrier_init(smem + C::Q_FULL + 8 * i, 1);
-        mbarrier_init(smem + C::Q_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::DO_FULL + 8 * i, 1);
-        mbarrier_init(smem + C::DO_EMPTY + 8 * i, 8);
-        mbarrier_init(smem + C::P_FULL + 8 * i, 4);
-        mbarrier_init(smem + C::P_EMPTY + 8 * i, 4);
-    }
+    return p.tiles_n * p.batch * p.kv_heads * p.splits;
 }
 
-/* One thread each: K, Q and LSE (DO: V, dO and D). */
+/* One item's K, Q and LSE (DO: V, dO and D), from step `step` of the CTA on; K waits for phase
+ * `turn` of its barrier. Returns the next step. */
 template <class C, bool DO>
-__device__ void wide_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem)
+__device__ __forceinline__ int wide_load_item(const bwd_sm90_args &p, const bwd_block &b,
+                                              uint32_t smem, int step, int turn, uint64_t keep)
 {
     const CUtensorMap *stay = DO ? &p.v : &p.k, *stream = DO ? &p.dout : &p.q;
-    const uint32_t stay_at = smem + (DO ? C::V_AT : C::K_AT);
+    const uint32_t stay_empty = smem + (DO ? C::V_EMPTY : C::K_EMPTY);
     const uint32_t at = smem + (DO ? C::DO_AT : C::Q_AT);
     const uint32_t stat_at = smem + (DO ? C::DELTA_AT : C::LSE_AT);
     const float *stats = DO ? p.stats.delta : p.stats.lse2;
-    const uint64_t keep = l2_evict_last();
     const int start = bwd_tile_start(p, b);
     int tile = start, head = b.head;
 
-    for (int i = 0; i < b.steps; i++) {
-        const int stage = i & 1;
+    for (int i = 0; i < b.steps; i++, step++) {
+        const int stage = step & 1;
         const uint32_t full = smem + (DO ? C::DO_FULL : C::Q_FULL) + 8 * stage;
-        const uint32_t empty = smem + (DO ? C::DO_EMPTY : C::Q_EMPTY) + 8 * stage;
 
-        mbarrier_wait(empty, (i >> 1 & 1) ^ 1);
+        mbarrier_wait(smem + (DO ? C::DO_EMPTY : C::Q_EMPTY) + 8 * stage, (step >> 1 & 1) ^ 1);
         mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
-        if (i == 0)
-            tma_load_tile<C::PANELS>(stay_at, C::KV_PANEL, stay, full, b.key, b.kv_head, b.batch,
-                                     keep);
         tma_load_tile<C::PANELS>(at + stage * C::Q_BYTES, C::Q_PANEL, stream, full, tile * C::M,
                                  head, b.batch, keep);
+        if (i == 0) {
+            mbarrier_wait(stay_empty, turn ^ 1);
+            tma_load_tile<C::PANELS>(smem + (DO ? C::V_AT : C::K_AT), C::KV_PANEL, stay, full,
+                                     b.key, b.kv_head, b.batch, keep);
+        }
         bulk_load(stat_at + stage * C::STAT_BYTES,
                   stats + ((int64_t)(b.batch * p.heads + head) * p.tiles_m + tile) * C::M,
                   C::STAT_BYTES, full);
         tile = bwd_tile_next(p, b, tile);
         head += tile == start;
     }
+    if (b.steps == 0) /* every phase is waited for */
+        mbarrier_wait(stay_empty, turn ^ 1);
+    return step;
+}
+
+/* One thread each: what arrives in shared memory for S and dK (DO: for dP and dV). */
+template <class C, bool DO>
+__device__ void wide_load(const bwd_sm90_args &p, uint32_t smem)
+{
+    const uint64_t keep = l2_evict_last();
+    int step = 0;
+
+    for (int i = 0, item; (item = q_major_next(i)) < wide_items(p); i++)
+        step = wide_load_item<C, DO>(p, bwd_block_find<C>(p, item), smem, step, i & 1, keep);
 }
 
 /* What an MMA thread keeps: its gradient, and the packed A operand of the product to come. */
 template <class C>
 struct wide_state {
     float acc[C::D / 2];
-    uint32_t packed[C::M / 4], stay[C::STAY ? C::STAY : 1][4]; /* stay: steps of K or V */
+    uint32_t packed[C::M / 4], kept[C::KEPT ? C::KEPT : 1][4]; /* kept: steps of K or V */
     uint32_t smem, stat_lane, p_lane;
     int from[2], mask_below, tile; /* values alone */
 };
@@ -153,38 +133,38 @@ __device__ __forceinline__ void wide_state_init(wide_state<C> &a, const bwd_sm90
     a.tile = bwd_tile_start(p, b);
 }
 
-/* The first STAY steps of K's or V's 64 rows at `at`, as A fragments. */
+/* The first KEPT steps of K's or V's 64 rows at `at`, as A fragments. */
 template <class C>
-__device__ __forceinline__ void wide_stay_load(wide_state<C> &a, uint32_t at)
+__device__ __forceinline__ void wide_kept_load(wide_state<C> &a, uint32_t at)
 {
     const uint32_t l = threadIdx.x % 32, row = 16 * (threadIdx.x % 128 / 32) + l % 16;
 
 #pragma unroll
-    for (int k = 0; k < C::STAY; k++) {
-        ldmatrix_x4(a.stay[k],
+    for (int k = 0; k < C::KEPT; k++) {
+        ldmatrix_x4(a.kept[k],
                     at + k / 4 * C::KV_PANEL + swizzle_offset(row, 2 * (k % 4) + l / 16));
-        registers_pin(a.stay[k]);
+        registers_pin(a.kept[k]);
     }
 }
 
 /* S^T or dP^T: a = rows of K or V, whose first steps are in registers, b = a stage of Q or dO. */
 template <class C>
-__device__ __forceinline__ void wide_gemm_scores(float (&acc)[C::M / 2], const uint32_t (*stay)[4],
+__device__ __forceinline__ void wide_gemm_scores(float (&acc)[C::M / 2], const uint32_t (*kept)[4],
                                                  uint32_t a, uint32_t b)
 {
 #pragma unroll
     for (int k = 0; k < C::D / 16; k++) {
         uint32_t step = (k % 4) * 32;
         uint64_t to = wgmma_desc_k(b + k / 4 * C::Q_PANEL + step);
-        if (k < C::STAY)
-            wgmma_rs<typename C::T, C::M, 0>(acc, stay[k], to, k > 0);
+        if (k < C::KEPT)
+            wgmma_rs<typename C::T, C::M, 0>(acc, kept[k], to, k > 0);
         else
             wgmma_ss<typename C::T, C::M, 0, 0>(acc, wgmma_desc_k(a + k / 4 * C::KV_PANEL + step),
                                                 to, k > 0);
     }
 }
 
-/* Issues S (KEYS: dP) of step i as one group. */
+/* Issues S (KEYS: dP) of step i, which is counted over all items, as one group. */
 template <class C, bool KEYS>
 __device__ __forceinline__ void wide_issue_scores(const wide_state<C> &a, float (&s)[C::M / 2],
                                                   int i)
@@ -193,7 +173,7 @@ __device__ __forceinline__ void wide_issue_scores(const wide_state<C> &a, float 
 
     mbarrier_wait(a.smem + (KEYS ? C::DO_FULL : C::Q_FULL) + 8 * stage, i >> 1 & 1);
     wgmma_fence();
-    wide_gemm_scores<C>(s, a.stay, a.smem + (KEYS ? C::V_AT : C::K_AT),
+    wide_gemm_scores<C>(s, a.kept, a.smem + (KEYS ? C::V_AT : C::K_AT),
                         a.smem + (KEYS ? C::DO_AT : C::Q_AT) + stage * C::Q_BYTES);
     wgmma_commit();
 }
@@ -263,38 +243,40 @@ __device__ __forceinline__ void wide_between(wide_state<C> &a, const bwd_sm90_ar
         wide_probabilities<C>(a, p, b, s, i);
 }
 
-/* All steps of a CTA; steps >= 1. */
+/* All steps of an item, from step `step` of the CTA on; steps >= 1. All but the last slot that the
+ * gradient's product reads is given back. Returns the next step. */
 template <class C, bool KEYS>
-__device__ __forceinline__ void wide_steps(wide_state<C> &a, const bwd_sm90_args &p,
-                                           const bwd_block &b)
+__device__ __forceinline__ int wide_steps(wide_state<C> &a, const bwd_sm90_args &p,
+                                          const bwd_block &b, int step)
 {
     const uint32_t read = KEYS ? C::Q_EMPTY : C::DO_EMPTY; /* by the second product */
-    int i = 0;
+    const int last = step + b.steps - 1;
     {
         float s[C::M / 2];
-        mbarrier_wait(a.smem + (KEYS ? C::DO_FULL : C::Q_FULL), 0); /* K or V, too */
-        wide_stay_load<C>(a, a.smem + (KEYS ? C::V_AT : C::K_AT));
-        wide_issue_scores<C, KEYS>(a, s, 0);
+        mbarrier_wait(a.smem + (KEYS ? C::DO_FULL : C::Q_FULL) + 8 * (step & 1), step >> 1 & 1);
+        wide_kept_load<C>(a, a.smem + (KEYS ? C::V_AT : C::K_AT)); /* came with the first tile */
+        wide_issue_scores<C, KEYS>(a, s, step);
         wgmma_wait<0>();
         registers_pin(s);
-        wide_between<C, KEYS>(a, p, b, s, 0);
+        wide_between<C, KEYS>(a, p, b, s, step);
     }
-    for (; i < b.steps - 1; i++) {
+    for (; step < last; step++) {
         float s[C::M / 2];
         a.smem = register_copy(a.smem); /* descriptors are made anew: kept they would not fit */
-        wide_issue_gradient<C, KEYS>(a, i);
-        wide_issue_scores<C, KEYS>(a, s, i + 1);
+        wide_issue_gradient<C, KEYS>(a, step);
+        wide_issue_scores<C, KEYS>(a, s, step + 1);
         wgmma_wait<1>();
         registers_pin(a.acc);
-        mbarrier_arrive_warp(a.smem + read + 8 * (i & 1));
+        mbarrier_arrive_warp(a.smem + read + 8 * (step & 1));
         wgmma_wait<0>();
         registers_pin(s);
-        wide_between<C, KEYS>(a, p, b, s, i + 1);
+        wide_between<C, KEYS>(a, p, b, s, step + 1);
     }
-    wide_issue_gradient<C, KEYS>(a, i);
+    mbarrier_arrive_warp(a.smem + (KEYS ? C::V_EMPTY : C::K_EMPTY));
+    wide_issue_gradient<C, KEYS>(a, last);
     wgmma_wait<0>();
     registers_pin(a.acc);
-    mbarrier_arrive_warp(a.smem + read + 8 * (i & 1));
+    return last + 1;
 }
 
 /* This CTA's share of a gradient, where a group is split: rows of fp32, for wide_join(). */
@@ -313,39 +295,70 @@ __device__ __forceinline__ void wide_part_store(const bwd_sm90_args &p, const bw
         *(float2 *)(at + (i / 2 % 2 * 8) * C::D + i / 4 * 8) = make_float2(acc[i], acc[i + 1]);
 }
 
-/* A warpgroup: KEYS dK, else dV. What only it has read, K or V, makes room for its gradient. */
+/*
+ * The gradient leaves from the slot at `place` that its last product has read, which `empty` gives
+ * back behind the copy. Nobody else reads that slot any more: of Q's the other warpgroup has sent P
+ * since, of dO's it has read P since.
+ */
 template <class C, bool KEYS>
-__device__ __forceinline__ void wide_mma(const bwd_sm90_args &p, const bwd_block &b, uint32_t smem)
+__device__ __forceinline__ void wide_store(const bwd_sm90_args &p, const bwd_block &b,
+                                           const float (&acc)[C::D / 2], uint32_t place,
+                                           uint32_t empty)
 {
-    wide_state<C> a;
-
-    wide_state_init<C>(a, p, b, smem);
-    if (b.steps > 0)
-        wide_steps<C, KEYS>(a, p, b);
-    registers_pin(a.acc);
-    const bwd_block e = bwd_block_find<C>(p, register_copy(blockIdx.x));
-    if (p.splits > 1) {
-        wide_part_store<C>(p, e, a.acc, KEYS);
-        return;
-    }
-    const uint32_t tile = smem + (KEYS ? C::V_AT : C::K_AT);
-    fragment_store<typename C::T, C::D>(tile, C::KV_PANEL, a.acc, KEYS ? p.scale : 1.0f);
+    named_barrier_sync(1 + KEYS, 128); /* all warps' products have read the slot */
+    fragment_store<typename C::T, C::D>(place, C::KV_PANEL, acc, KEYS ? p.scale : 1.0f);
     fence_proxy_async();
-    named_barrier_sync(1 + KEYS, 128);
+    named_barrier_sync(1 + KEYS, 128); /* the tile is complete */
     if (threadIdx.x % 128 == 0) {
-        tma_store_tile<C::PANELS>(KEYS ? &p.dk : &p.dv, tile, C::KV_PANEL, e.key, e.kv_head,
-                                  e.batch);
+        tma_store_tile<C::PANELS>(KEYS ? &p.dk : &p.dv, place, C::KV_PANEL, b.key, b.kv_head,
+                                  b.batch);
         bulk_commit();
         bulk_wait_read<0>();
+        for (int warp = 0; warp < 4; warp++)
+            mbarrier_arrive(empty);
     }
 }
 
+/* A warpgroup, all items: KEYS dK, else dV. */
+template <class C, bool KEYS>
+__device__ __forceinline__ void wide_mma(const bwd_sm90_args &p, uint32_t smem)
+{
+    wide_state<C> a;
+    int step = 0;
+
+    for (int i = 0, item; (item = q_major_next(i)) < wide_items(p); i++) {
+        const bwd_block b = bwd_block_find<C>(p, item);
+        wide_state_init<C>(a, p, b, smem);
+        if (b.steps > 0)
+            step = wide_steps<C, KEYS>(a, p, b, step);
+        registers_pin(a.acc);
+        /* The item is found anew, not kept till here. */
+        const bwd_block e = bwd_block_find<C>(p, q_major_next(register_copy(i)));
+        const uint32_t stage = (step - 1) & 1;
+        uint32_t place = smem + (KEYS ? C::Q_AT : C::DO_AT) + stage * C::Q_BYTES;
+        uint32_t empty = smem + (KEYS ? C::Q_EMPTY : C::DO_EMPTY) + 8 * stage;
+        if (e.steps == 0) { /* K and V were not loaded */
+            place = smem + (KEYS ? C::V_AT : C::K_AT);
+            empty = smem + (KEYS ? C::V_EMPTY : C::K_EMPTY);
+        } else if (!KEYS) {
+            mbarrier_wait(smem + C::P_EMPTY + 8 * stage, (step - 1) >> 1 & 1);
+        }
+        if (p.splits > 1) {
+            wide_part_store<C>(p, e, a.acc, KEYS);
+            mbarrier_arrive_warp(empty);
+        } else {
+            wide_store<C, KEYS>(p, e, a.acc, place, empty);
+        }
+    }
+}
+
+/* One CTA an item, or as many as run at once, which stay for all: what comes next is under way
+ * while the gradients of an item leave. */
 template <class C>
 __global__ void __launch_bounds__(384, 1) wide_sm90_main(const __grid_constant__ bwd_sm90_args p)
 {
     extern __shared__ __align__(1024) char shared[];
     const uint32_t smem = shared_address(shared);
-    const bwd_block b = bwd_block_find<C>(p, blockIdx.x);
     const int warp = cta_begin(smem, wide_barriers_init<C>, &p.q, &p.k, &p.v, &p.dout);
 
     grid_dependency_wait();   /* the pre-pass wrote LSE and D */
@@ -354,16 +367,16 @@ __global__ void __launch_bounds__(384, 1) wide_sm90_main(const __grid_constant__
         registers_shrink<24>();
         if ((threadIdx.x & 31) == 0) {
             if (warp == 0)
-                wide_load<C, false>(p, b, smem);
+                wide_load<C, false>(p, smem);
             else if (warp == 1)
-                wide_load<C, true>(p, b, smem);
+                wide_load<C, true>(p, smem);
         }
     } else {
         registers_grow<240>();
         if (warp < 8)
-            wide_mma<C, false>(p, b, smem);
+            wide_mma<C, false>(p, smem);
         else
-            wide_mma<C, true>(p, b, smem);
+            wide_mma<C, true>(p, smem);
     }
 }
 

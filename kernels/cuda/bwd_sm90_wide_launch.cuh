@@ -98,9 +98,10 @@ inline cudaError_t wide_enqueue_join(const bwd_sm90_args &a, const sm90_call &p)
                             p.stream, j);
 }
 
-/* Enqueues the whole backward, dK and dV by K's kernel and dQ by Q's. */
+/* Enqueues the whole backward, dK and dV by K's kernel and dQ by Q's. most: CTAs of K's kernel,
+ * which stay for all items, at most; 0: one an item. */
 template <class K, class Q>
-inline cudaError_t wide_sm90_enqueue(const sm90_call &p)
+inline cudaError_t wide_sm90_enqueue(const sm90_call &p, int most)
 {
     bwd_sm90_args a;
     bwd_prepost_args s;
@@ -108,6 +109,10 @@ inline cudaError_t wide_sm90_enqueue(const sm90_call &p)
     cudaError_t error;
 
     bwd_args_fill<K>(a, s, p);
+    if (K::CAUSAL && most)
+        a.section =
+            causal_section(a.batch * a.kv_heads * a.splits, a.tiles_n,
+                           (double)a.nq * K::D * 4 * (a.heads / a.kv_heads) / a.splits, most);
     d.work = q_major_plan<Q::M, Q::CAUSAL>(p);
     d.lse2 = a.stats.lse2, d.delta = a.stats.delta, d.stat_rows = stat_count_of<K>(a.nq);
     d.scale = a.scale, d.scale_log2 = a.scale_log2;
@@ -121,8 +126,9 @@ inline cudaError_t wide_sm90_enqueue(const sm90_call &p)
     if ((error = cudaGetLastError()) != cudaSuccess)
         return error;
     call_mark(p, "keys");
-    error = launch_dependent(wide_sm90_main<K>, dim3(a.tiles_n * a.batch * a.kv_heads * a.splits),
-                             384, K::SMEM_BYTES, p.stream, a);
+    const int items = a.tiles_n * a.batch * a.kv_heads * a.splits;
+    error = launch_dependent(wide_sm90_main<K>, dim3(most && most < items ? most : items), 384,
+                             K::SMEM_BYTES, p.stream, a);
     if (error != cudaSuccess)
         return error;
     call_mark(p, "queries");

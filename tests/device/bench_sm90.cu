@@ -30,14 +30,17 @@
 #define BENCH_NAME "default"
 #endif
 
-#ifndef BENCH_STAY
-#define BENCH_STAY 8
+#ifndef BENCH_KEPT
+#define BENCH_KEPT 8
+#endif
+#ifndef BENCH_MOST
+#define BENCH_MOST 0 /* D = 256: CTAs that stay for all key tiles, 0 for one a key tile */
 #endif
 
 using namespace fb;
 using T = BENCH_T;
 #if BENCH_D == 256
-using C = wide_sm90_config<BENCH_T, BENCH_CAUSAL, BENCH_STAY>;
+using C = wide_sm90_config<BENCH_T, BENCH_CAUSAL, BENCH_KEPT>;
 #else
 using C = bwd_sm90_config<BENCH_T, BENCH_D, BENCH_M, BENCH_CAUSAL, schedule<BENCH_LAG, BENCH_EARLY>,
                           BENCH_POLICY>;
@@ -67,7 +70,7 @@ static size_t workspace_bytes(const shape &s)
 static cudaError_t enqueue(const sm90_call &p)
 {
 #if BENCH_D == 256
-    return wide_sm90_enqueue<C, wide_dq_config<T, BENCH_CAUSAL>>(p);
+    return wide_sm90_enqueue<C, wide_dq_config<T, BENCH_CAUSAL>>(p, BENCH_MOST);
 #else
     if constexpr (C::UNIT)
         return unit_sm90<C::D>::enqueue(elem<T>::is_bf16, C::CAUSAL, p);

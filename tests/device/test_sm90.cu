@@ -263,7 +263,8 @@ static void check_problem(const struct fb_problem &p, float shift)
 }
 
 /* Whole and ragged tiles of 64, 80 and 128 rows and blocks of 16, few rows, rows that see no key,
- * groups, the unit form, the forms of the forward and its sections. */
+ * groups, the unit form, the forms of the forward and its sections, CTAs that stay (with d = 256
+ * and top-left masks for key tiles that no query sees, too). */
 static void check_shapes()
 {
     static const struct {
@@ -275,7 +276,7 @@ static void check_shapes()
         {1, 2, 2, 113, 511, 0, 0},   {1, 2, 2, 511, 113, 1, 0},   {2, 2, 2, 640, 640, 2, 0},
         {1, 1, 1, 300, 1, 0, 0},     {1, 1, 1, 1, 300, 2, 0},     {1, 4, 2, 528, 528, 0, 0},
         {1, 2, 1, 511, 640, 1, 3},   {3, 44, 44, 257, 257, 2, 0}, {4, 130, 130, 129, 129, 1, 0},
-        {1, 2, 1, 1100, 1160, 2, 0}, {1, 1, 1, 2100, 2050, 0, 0}};
+        {1, 2, 1, 1100, 1160, 2, 0}, {1, 1, 1, 2100, 2050, 0, 0}, {2, 70, 70, 70, 200, 1, 0}};
 
     for (int d : {64, 128, 256})
         for (int dtype : {FB_BF16, FB_FP16})
