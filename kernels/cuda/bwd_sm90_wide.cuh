@@ -40,7 +40,7 @@
 #include "bwd_sm90_loop.cuh"
 #include "bwd_sm90_wide_config.cuh"
 #include "cta_sm90.cuh"
-#include "ldmatrix.cuh"
+#include "kept_rows.cuh"
 #include "q_major_sm90.cuh"
 
 namespace fb {
@@ -133,37 +133,6 @@ __device__ __forceinline__ void wide_state_init(wide_state<C> &a, const bwd_sm90
     a.tile = bwd_tile_start(p, b);
 }
 
-/* The first KEPT steps of K's or V's 64 rows at `at`, as A fragments. */
-template <class C>
-__device__ __forceinline__ void wide_kept_load(wide_state<C> &a, uint32_t at)
-{
-    const uint32_t l = threadIdx.x % 32, row = 16 * (threadIdx.x % 128 / 32) + l % 16;
-
-#pragma unroll
-    for (int k = 0; k < C::KEPT; k++) {
-        ldmatrix_x4(a.kept[k],
-                    at + k / 4 * C::KV_PANEL + swizzle_offset(row, 2 * (k % 4) + l / 16));
-        registers_pin(a.kept[k]);
-    }
-}
-
-/* S^T or dP^T: a = rows of K or V, whose first steps are in registers, b = a stage of Q or dO. */
-template <class C>
-__device__ __forceinline__ void wide_gemm_scores(float (&acc)[C::M / 2], const uint32_t (*kept)[4],
-                                                 uint32_t a, uint32_t b)
-{
-#pragma unroll
-    for (int k = 0; k < C::D / 16; k++) {
-        uint32_t step = (k % 4) * 32;
-        uint64_t to = wgmma_desc_k(b + k / 4 * C::Q_PANEL + step);
-        if (k < C::KEPT)
-            wgmma_rs<typename C::T, C::M, 0>(acc, kept[k], to, k > 0);
-        else
-            wgmma_ss<typename C::T, C::M, 0, 0>(acc, wgmma_desc_k(a + k / 4 * C::KV_PANEL + step),
-                                                to, k > 0);
-    }
-}
-
 /* Issues S (KEYS: dP) of step i, which is counted over all items, as one group. */
 template <class C, bool KEYS>
 __device__ __forceinline__ void wide_issue_scores(const wide_state<C> &a, float (&s)[C::M / 2],
@@ -173,8 +142,9 @@ __device__ __forceinline__ void wide_issue_scores(const wide_state<C> &a, float 
 
     mbarrier_wait(a.smem + (KEYS ? C::DO_FULL : C::Q_FULL) + 8 * stage, i >> 1 & 1);
     wgmma_fence();
-    wide_gemm_scores<C>(s, a.kept, a.smem + (KEYS ? C::V_AT : C::K_AT),
-                        a.smem + (KEYS ? C::DO_AT : C::Q_AT) + stage * C::Q_BYTES);
+    gemm_rows_kept<typename C::T, C::D, C::M, C::KEPT>(
+        s, a.kept, a.smem + (KEYS ? C::V_AT : C::K_AT), C::KV_PANEL,
+        a.smem + (KEYS ? C::DO_AT : C::Q_AT) + stage * C::Q_BYTES);
     wgmma_commit();
 }
 
@@ -254,7 +224,7 @@ __device__ __forceinline__ int wide_steps(wide_state<C> &a, const bwd_sm90_args 
     {
         float s[C::M / 2];
         mbarrier_wait(a.smem + (KEYS ? C::DO_FULL : C::Q_FULL) + 8 * (step & 1), step >> 1 & 1);
-        wide_kept_load<C>(a, a.smem + (KEYS ? C::V_AT : C::K_AT)); /* came with the first tile */
+        kept_load<C::KEPT>(a.kept, a.smem + (KEYS ? C::V_AT : C::K_AT), C::KV_PANEL);
         wide_issue_scores<C, KEYS>(a, s, step);
         wgmma_wait<0>();
         registers_pin(s);

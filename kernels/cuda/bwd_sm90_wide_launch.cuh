@@ -17,14 +17,14 @@ namespace fb {
  * The dQ kernel (bwd_sm90_dq.cuh) at D = 256: 128 queries, 64 keys a step, dQ of a tile before the
  * next S. V has one stage: its next tile is asked for once dP is there and wanted only behind the
  * next S.  Shared memory, KiB: Q 64, dO 64, K ring 64, V 32: 224.  Registers of an MMA thread:
- * dQ 128 + S 32 + dP 32 + dS 16 = 208 of 232.
+ * dQ 128 + S 32 + dP 32 + dS 16 (in their place) + Q 12 of 232; a fourth step of Q would not fit.
  */
 template <class T_, bool CAUSAL_>
 struct wide_dq_config {
     using T = T_;
     static constexpr int D = 256, M = 128, N = 64, PANELS = D / 64;
     static constexpr bool CAUSAL = CAUSAL_, LAG = false;
-    static constexpr int K_STAGES = 2, V_STAGES = 1;
+    static constexpr int K_STAGES = 2, V_STAGES = 1, KEPT = 3;
 
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
