@@ -26,7 +26,7 @@ int main(void)
 
 static const char *const names[] = {"sm90-atomic", "sm90-ordered", "sm90-split"};
 
-/* Does the build have both head sizes? `make distcheck` has one. */
+/* Does the build have this head size? `make distcheck` has one. */
 static bool is_built(int d)
 {
     bool found = false;
@@ -132,6 +132,40 @@ static void test_workspace(void)
     tap_ok(workspace_of("sm90-atomic", "b=2,h=4,n=0,d=128,dtype=bf16") == 0, "nothing for no rows");
 }
 
+static void test_tiles(const char *name, const char *text, int64_t rows, int64_t keys)
+{
+    struct fb_problem problem;
+    int64_t bm = 0, bn = 0;
+
+    if (fb_problem_parse(&problem, text) != FB_OK)
+        return;
+    variant_of(name)->tiles(&problem, &fb_numerics_standard, &bm, &bn);
+    tap_ok(bm == rows && bn == keys, "%s, %s: tiles of %d x %d", name, text, (int)bm, (int)bn);
+    fb_problem_free(&problem);
+}
+
+/* Head size 256 is the split form's alone, with 64 rows a tile of either kind. */
+static void test_wide(void)
+{
+    const size_t rows = 8 * 1024, statistics = rows * 2 * 4;
+    const size_t parts = (size_t)8 * 1024 * 256 * 2 * 4; /* 8 splits of a group: dK, dV in fp32 */
+
+    test_refusal("sm90-atomic", "n=64,d=256,dtype=bf16", NULL, "d: only 64 and 128");
+    test_refusal("sm90-ordered", "n=64,d=256,dtype=bf16", NULL, "d: only 64 and 128");
+    test_refusal("sm90-split", "n=64,d=192,dtype=bf16", NULL, "d: only 64, 128 and 256");
+    if (!is_built(256)) {
+        test_refusal("sm90-split", "n=64,d=256,dtype=bf16", NULL, "d: the program was built");
+        return;
+    }
+    tap_ok(workspace_of("sm90-split", "b=2,h=4,n=1001,d=256,dtype=fp16") == statistics,
+           "split, d=256: LSE and delta, in tiles of 64 rows");
+    tap_ok(workspace_of("sm90-split", "b=1,h=8,hk=1,n=1024,d=256,dtype=bf16,causal") ==
+               statistics + parts,
+           "split, d=256, one key head for eight, causal: and the parts of dK and dV");
+    test_tiles("sm90-split", "n=1024,d=256,dtype=bf16", 64, 64);
+    test_tiles("sm90-split", "n=1024,d=256,dtype=bf16,causal", 64, 64);
+}
+
 /* Short sequences of many heads: the fp32 dQ of one head for each of 132 CTAs, and no more. */
 static void test_unit_form(void)
 {
@@ -169,18 +203,6 @@ static void test_least(const char *name, int d)
         }
 }
 
-static void test_tiles(const char *name, const char *text, int64_t rows)
-{
-    struct fb_problem problem;
-    int64_t bm = 0, bn = 0;
-
-    if (fb_problem_parse(&problem, text) != FB_OK)
-        return;
-    variant_of(name)->tiles(&problem, &fb_numerics_standard, &bm, &bn);
-    tap_ok(bm == rows && bn == 128, "%s, %s: tiles of %d x %d", name, text, (int)bm, (int)bn);
-    fb_problem_free(&problem);
-}
-
 int main(void)
 {
     if (!is_built(128)) {
@@ -197,10 +219,11 @@ int main(void)
         test_least("sm90-atomic", 64);
         test_least("sm90-ordered", 64);
     }
-    test_tiles("sm90-atomic", "n=1024,d=128,dtype=bf16", 80);
-    test_tiles("sm90-atomic", "n=512,d=128,dtype=bf16", 64);
-    test_tiles("sm90-ordered", "n=1024,d=128,dtype=bf16,causal", 64);
-    test_tiles("sm90-split", "n=1024,d=128,dtype=bf16", 80);
+    test_tiles("sm90-atomic", "n=1024,d=128,dtype=bf16", 80, 128);
+    test_tiles("sm90-atomic", "n=512,d=128,dtype=bf16", 64, 128);
+    test_tiles("sm90-ordered", "n=1024,d=128,dtype=bf16,causal", 64, 128);
+    test_tiles("sm90-split", "n=1024,d=128,dtype=bf16", 80, 128);
+    test_wide();
     return tap_done();
 }
 

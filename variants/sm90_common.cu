@@ -156,15 +156,15 @@ bool is_empty(const struct fb_problem *p)
 
 } // namespace
 
-const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, const struct fb_problem *p,
+const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, bool wide, const struct fb_problem *p,
                            const struct fb_numerics *n)
 {
     const char *why;
 
     if (p->dtype != FB_BF16 && p->dtype != FB_FP16)
         return "dtype: only bf16 and fp16";
-    if (p->d != 64 && p->d != 128)
-        return "d: only 64 and 128";
+    if (p->d != 64 && p->d != 128 && !(wide && p->d == 256))
+        return wide ? "d: only 64, 128 and 256" : "d: only 64 and 128";
     if (p->dv != p->d)
         return "dv: only dv = d";
     if (!find(sizes, p->d))
@@ -194,7 +194,7 @@ void fb_sm90_tiles(const struct fb_sm90_size *sizes, const struct fb_problem *p,
     const struct fb_sm90_kernels *kernels = find(sizes, p->d);
 
     *bm = kernels ? kernels->query_rows(p) : 0;
-    *bn = kernels ? 128 : 0;
+    *bn = kernels ? kernels->key_rows : 0;
 }
 
 enum fb_status fb_sm90_forward(struct fb_context *ctx, void *state, const struct fb_args *a)

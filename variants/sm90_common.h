@@ -11,9 +11,10 @@
 
 /* One family's kernels for one head size. All pointers are NULL where the family has none. */
 struct fb_sm90_kernels {
-    /* Bytes of workspace, and rows of a query tile. */
+    /* Bytes of workspace, and rows of a query tile and of a key tile. */
     size_t (*workspace)(const struct fb_problem *problem);
     int (*query_rows)(const struct fb_problem *problem);
+    int key_rows;
     /* Enqueues the backward. */
     cudaError_t (*backward)(const struct fb_problem *problem, const fb::sm90_call &call);
 };
@@ -24,9 +25,10 @@ struct fb_sm90_size {
     const struct fb_sm90_kernels *kernels;
 };
 
-/* The reason the family does not compute this on this machine, or NULL. */
-const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, const struct fb_problem *problem,
-                           const struct fb_numerics *numerics);
+/* The reason the family, which has head size 256 if it is wide, does not compute this on this
+ * machine, or NULL. */
+const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, bool wide,
+                           const struct fb_problem *problem, const struct fb_numerics *numerics);
 
 enum fb_status fb_sm90_sizes(const struct fb_sm90_size *sizes, const struct fb_problem *problem,
                              size_t *saved, size_t *workspace);
@@ -39,11 +41,11 @@ enum fb_status fb_sm90_backward(const struct fb_sm90_size *sizes, struct fb_cont
 enum fb_status fb_sm90_forward(struct fb_context *ctx, void *state, const struct fb_args *args);
 
 /* The functions of a descriptor whose family is SIZES. */
-template <const struct fb_sm90_size *SIZES>
+template <const struct fb_sm90_size *SIZES, bool WIDE>
 struct fb_sm90_functions {
     static const char *why_not(const struct fb_problem *problem, const struct fb_numerics *numerics)
     {
-        return fb_sm90_refuse(SIZES, problem, numerics);
+        return fb_sm90_refuse(SIZES, WIDE, problem, numerics);
     }
     static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *,
                                 size_t *saved, size_t *workspace)
@@ -65,11 +67,11 @@ struct fb_sm90_functions {
 cudaError_t fb_sm90_forward_enqueue(const struct fb_problem *problem, const fb::sm90_call &call);
 
 /* The descriptor of the family SIZES: what differs between families is said, the rest is theirs. */
-template <const struct fb_sm90_size *SIZES>
+template <const struct fb_sm90_size *SIZES, bool WIDE = false>
 constexpr struct fb_variant fb_sm90_variant(const char *name, const char *summary,
                                             unsigned deterministic, int gemms)
 {
-    using functions = fb_sm90_functions<SIZES>;
+    using functions = fb_sm90_functions<SIZES, WIDE>;
     return {
         .abi_version = FB_ABI_VERSION,
         .struct_size = sizeof(struct fb_variant),
@@ -109,8 +111,8 @@ static inline bool fb_sm90_is_causal(const struct fb_problem *problem)
 template <template <int> class TABLE, int D>
 constexpr struct fb_sm90_kernels fb_sm90_kernels_of()
 {
-    if constexpr (D == 64 || D == 128)
-        return {TABLE<D>::workspace, TABLE<D>::query_rows, TABLE<D>::backward};
+    if constexpr (TABLE<D>::offered)
+        return {TABLE<D>::workspace, TABLE<D>::query_rows, TABLE<D>::key_rows, TABLE<D>::backward};
     else
         return {};
 }

@@ -54,6 +54,9 @@ struct fb_sm90_key_major {
 
 template <int D, fb::dq_policy POLICY>
 struct fb_sm90_key_major_table {
+    static constexpr bool offered = D == 64 || D == 128;
+    static constexpr int key_rows = 128;
+
     template <class C>
     static size_t bytes(const struct fb_problem *p)
     {

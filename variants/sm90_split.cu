@@ -3,7 +3,8 @@
  * sm90_split.cu: the two-kernel Hopper backward: dK and dV key-major (kernels/cuda/bwd_sm90.cuh
  * without its dQ), dQ query-major (kernels/cuda/bwd_sm90_dq.cuh). 7 products instead of 5, but no
  * dQ accumulator, no turns and no conversion, and no score passes through shared memory. The second
- * kernel fills the SMs that the first runs out of work for.
+ * kernel fills the SMs that the first runs out of work for. d = 256: dK and dV by
+ * kernels/cuda/bwd_sm90_wide.cuh.
  *
  * Workspace: LSE in base 2 and delta, in whole query tiles.
  *
@@ -31,7 +32,7 @@ extern const struct fb_variant *const fb_variants_sm90_split[];
 
 constexpr struct fb_sm90_size sizes[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
 
-static const struct fb_variant split = fb_sm90_variant<sizes>(
+static const struct fb_variant split = fb_sm90_variant<sizes, true>(
     "sm90-split", "Hopper wgmma and bulk copies; dQ by a kernel of its own", FB_DET_ALL, 7);
 
 const struct fb_variant *const fb_variants_sm90_split[] = {&split, NULL};

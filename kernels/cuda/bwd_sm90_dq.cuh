@@ -17,7 +17,8 @@
  *   D=64  N=128 LAG              16      16    48      32     112
  *   D=64  N=128 plain            16      16    32      32      96
  * Registers of an MMA thread, of 232: dQ 64 + S 40 + dP 40 + dS 20 = 164 (D=128); 32 + 64 + 64 + 32
- * = 192 (D=64).
+ * = 192 (D=64).  KEPT: steps of Q that are kept in registers (kept_rows.cuh); none here.  D = 256
+ * is in bwd_sm90_wide_launch.cuh.
  *
  * Barriers, all mbarriers: Q_FULL, DO_FULL (1 + bytes), and full (1 + bytes) and empty (8 warps)
  * for each stage of K and V.  Named: 4, 5, a warpgroup's dQ tile is complete in shared memory.
@@ -28,6 +29,7 @@
 #define FB_KERNELS_CUDA_BWD_SM90_DQ_CUH
 
 #include "cta_sm90.cuh"
+#include "kept_rows.cuh"
 #include "q_major_sm90.cuh"
 
 namespace fb {
@@ -37,7 +39,7 @@ struct dq_sm90_config {
     using T = T_;
     static constexpr int D = D_, M = 128, N = N_, PANELS = D / 64;
     static constexpr bool CAUSAL = CAUSAL_, LAG = LAG_;
-    static constexpr int K_STAGES = LAG ? 3 : 2, V_STAGES = 2;
+    static constexpr int K_STAGES = LAG ? 3 : 2, V_STAGES = 2, KEPT = 0;
 
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
@@ -120,6 +122,7 @@ __device__ void dq_load(const dq_sm90_args &p, uint32_t smem)
 template <class C>
 struct dq_state {
     float dq[C::D / 2], lse2[2], delta[2];
+    uint32_t kept[C::KEPT ? C::KEPT : 1][4];
     uint32_t smem, q_rows, do_rows;
     int w, seen[2], mask_from;
     ring<C::K_STAGES> k;
@@ -186,8 +189,12 @@ __device__ __forceinline__ void dq_step(dq_state<C> &a, uint32_t (&ds)[C::N / 4]
 
     mbarrier_wait(a.smem + C::K_FULL + 8 * a.k.stage, a.k.parity);
     wgmma_fence();
-    gemm_rows<typename C::T, C::D, C::N>(s, a.q_rows, C::Q_PANEL,
-                                         a.smem + C::K_AT + a.k.stage * C::KV_BYTES);
+    if constexpr (C::KEPT > 0)
+        gemm_rows_kept<typename C::T, C::D, C::N, C::KEPT>(
+            s, a.kept, a.q_rows, C::Q_PANEL, a.smem + C::K_AT + a.k.stage * C::KV_BYTES);
+    else
+        gemm_rows<typename C::T, C::D, C::N>(s, a.q_rows, C::Q_PANEL,
+                                             a.smem + C::K_AT + a.k.stage * C::KV_BYTES);
     wgmma_commit();
     mbarrier_wait(a.smem + C::DO_FULL, 0); /* once; at once ever after */
     mbarrier_wait(a.smem + C::V_FULL + 8 * a.v.stage, a.v.parity);
@@ -238,6 +245,10 @@ __device__ __forceinline__ void dq_steps(dq_state<C> &a, int steps, float scale_
         a.k.advance(), a.v.advance();
     }
     for (; tile >= 0; tile--) {
+        if (C::KEPT) { /* descriptors are made anew: kept, too, they would not fit */
+            a.smem = register_copy(a.smem);
+            a.q_rows = register_copy(a.q_rows), a.do_rows = register_copy(a.do_rows);
+        }
         dq_step<C, C::LAG>(a, ds, last, tile, scale_log2);
         if (!C::LAG)
             dq_product<C>(a, ds, a.k);
@@ -259,6 +270,7 @@ __device__ __forceinline__ void dq_mma(const dq_sm90_args &p, uint32_t smem, int
     dq_state_init<C>(a, p, b);
     if (b.steps > 0) {
         mbarrier_wait(smem + C::Q_FULL, 0);
+        kept_load<C::KEPT>(a.kept, a.q_rows, C::Q_PANEL);
         dq_steps<C>(a, b.steps, p.scale_log2);
     }
     registers_pin(a.dq);

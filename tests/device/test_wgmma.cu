@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/mbarrier.cuh"
 #include "kernels/cuda/warpgroup.cuh"
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/cuda/wgmma_wide.cuh"
 #include "tests/device/check.cuh"
 
 using namespace fb;
@@ -95,7 +95,7 @@ static double small_value(int i)
 template <class T, int N, int K, int SOURCE, int B_MN>
 static void check_form(const char *what)
 {
-    static float host[64 * 176];
+    static float host[64 * 256];
     double worst = 0;
     float *out;
 
@@ -134,6 +134,12 @@ static void check_type(const char *type)
     check_form<T, 128, 96, A_REG, 1>("dQ     split d128: m64n128 A registers, B MN-major, 96 rows");
     check_form<T, 64, 128, A_K, 1>("dQ     m64n64 A K-major, B MN-major");
     check_form<T, 80, 128, A_MN, 0>("dQ^T   m64n80 A MN-major, B K-major");
+    check_form<T, 64, 256, A_K, 0>("S, dP  d256 64x64: m64n64 A K-major, B K-major, four panels");
+    check_form<T, 80, 256, A_K, 0>("S      forward d256: m64n80 the same");
+    check_form<T, 64, 256, A_REG, 0>("S, dP  d256: m64n64 A registers, B K-major");
+    check_form<T, 256, 64, A_REG, 1>(
+        "dV, dK, dQ d256: m64n256 A registers, B MN-major, four panels");
+    check_form<T, 256, 80, A_REG, 1>("O      forward d256: the same with 80 rows");
 }
 
 int main()
