@@ -18,7 +18,7 @@
 struct fb_measure {
     unsigned what;      /* FB_WHAT_* */
     int warmup;         /* calls before the first sample */
-    int min_samples;    /* at least this many samples ... */
+    int min_samples;    /* at least this many samples, time allowing ... */
     int max_samples;    /* ... and at most this many */
     double max_seconds; /* per case, all samples together */
     double interval;    /* stop once the 95 % interval of the median is this narrow, 0.01 is 1 % */
