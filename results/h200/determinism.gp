@@ -23,11 +23,11 @@ GROUPS[1] = 10
 GROUPS[2] = 10
 GROUPS[3] = 10
 GROUPS[4] = 10
-GROUPS[5] = 7
-GROUPS[6] = 7
+GROUPS[5] = 8
+GROUPS[6] = 8
 TOP = 671.9800713382247
 LOW = 67.37218403619659
-XTOP = 323
+XTOP = 335
 XLOW = 100
 $TICKS << EOD
 1 "sm90-atomic"
@@ -78,22 +78,24 @@ $TICKS << EOD
 10 "cublas-naive"
 
 
-1 "cudnn"
-2 "cudnn-deterministic"
-3 "sm80-atomic"
-4 "sm80-ordered"
-5 "sm80-partials"
-6 "sm80-split"
-7 "cublas-naive"
+1 "sm90-split"
+2 "cudnn"
+3 "cudnn-deterministic"
+4 "sm80-atomic"
+5 "sm80-ordered"
+6 "sm80-partials"
+7 "sm80-split"
+8 "cublas-naive"
 
 
-1 "cudnn"
-2 "cudnn-deterministic"
-3 "sm80-atomic"
-4 "sm80-ordered"
-5 "sm80-partials"
-6 "sm80-split"
-7 "cublas-naive"
+1 "sm90-split"
+2 "cudnn"
+3 "cudnn-deterministic"
+4 "sm80-atomic"
+5 "sm80-ordered"
+6 "sm80-partials"
+7 "sm80-split"
+8 "cublas-naive"
 
 
 EOD
@@ -179,16 +181,17 @@ NaN NaN NaN NaN "" "absent"
 
 
 # panel 5, series 1
-2 284.5621143913049 NaN NaN "cudnn-deterministic" "3 of 3 equal, D1"
-4 245.3531053745324 NaN NaN "sm80-ordered" "3 of 3 equal, D1"
-5 261.60509866674585 NaN NaN "sm80-partials" "3 of 3 equal, D1"
-6 224.6862333706927 NaN NaN "sm80-split" "3 of 3 equal, D1"
-7 430.59797159490046 NaN NaN "cublas-naive" "3 of 3 equal, D1"
+1 534.7835960113686 531.0952346720211 535.0933788090855 "sm90-split" "3 of 3 equal, D1"
+3 284.5621143913049 NaN NaN "cudnn-deterministic" "3 of 3 equal, D1"
+5 245.3531053745324 NaN NaN "sm80-ordered" "3 of 3 equal, D1"
+6 261.60509866674585 NaN NaN "sm80-partials" "3 of 3 equal, D1"
+7 224.6862333706927 NaN NaN "sm80-split" "3 of 3 equal, D1"
+8 430.59797159490046 NaN NaN "cublas-naive" "3 of 3 equal, D1"
 
 
 # panel 5, series 2
-1 375.478932571588 NaN NaN "cudnn" "1 of 3 equal"
-3 272.3681970896071 NaN NaN "sm80-atomic" "1 of 3 equal"
+2 375.478932571588 NaN NaN "cudnn" "1 of 3 equal"
+4 272.3681970896071 NaN NaN "sm80-atomic" "1 of 3 equal"
 
 
 # panel 5, series 3
@@ -196,16 +199,17 @@ NaN NaN NaN NaN "" "absent"
 
 
 # panel 6, series 1
-2 313.2677214465258 310.88804849235885 314.45458173401045 "cudnn-deterministic" "3 of 3 equal, D1"
-4 241.47662622795278 NaN NaN "sm80-ordered" "3 of 3 equal, D1"
-5 254.19996717446713 NaN NaN "sm80-partials" "3 of 3 equal, D1"
-6 224.89761592627778 NaN NaN "sm80-split" "3 of 3 equal, D1"
-7 234.83582748887906 NaN NaN "cublas-naive" "3 of 3 equal, D1"
+1 544.4787614957133 542.755283122557 545.2667126612507 "sm90-split" "3 of 3 equal, D1"
+3 313.2677214465258 310.88804849235885 314.45458173401045 "cudnn-deterministic" "3 of 3 equal, D1"
+5 241.47662622795278 NaN NaN "sm80-ordered" "3 of 3 equal, D1"
+6 254.19996717446713 NaN NaN "sm80-partials" "3 of 3 equal, D1"
+7 224.89761592627778 NaN NaN "sm80-split" "3 of 3 equal, D1"
+8 234.83582748887906 NaN NaN "cublas-naive" "3 of 3 equal, D1"
 
 
 # panel 6, series 2
-1 412.4515726753466 407.3295938414951 414.347474798844 "cudnn" "1 of 3 equal"
-3 276.3858470825733 274.2373990121449 276.5103792490147 "sm80-atomic" "1 of 3 equal"
+2 412.4515726753466 407.3295938414951 414.347474798844 "cudnn" "1 of 3 equal"
+4 276.3858470825733 274.2373990121449 276.5103792490147 "sm80-atomic" "1 of 3 equal"
 
 
 # panel 6, series 3
