@@ -165,6 +165,8 @@ expect 2 "output needs the name" "an empty output name" "$flashback" run -q "$sc
 mkdir "$scratch/folder.h5"
 expect 4 "not a regular file" "a folder as output" \
     "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/folder.h5" --replace
+expect 2 "new.jsonl is a journal's name" "results under a journal's name" \
+    "$flashback" run -q "$scratch/tiny.ini" -o "$scratch/new.jsonl"
 cp "$scratch/tiny.jsonl" "$scratch/whole.jsonl"
 expect 2 "whole.jsonl is no results file" "merge into a journal" \
     "$flashback" merge "$scratch/whole.jsonl" "$scratch/tiny.h5"

@@ -352,7 +352,7 @@ static void test_without(void)
                 false);
     expect_failure(&results, "a gnuplot without the terminal", "unknown or ambiguous terminal");
     put_program("gnuplot", "kill -9 $$", false);
-    expect_failure(&results, "a gnuplot that is killed", "gnuplot failed");
+    expect_failure(&results, "a gnuplot that is killed", "killed by a signal (Killed)");
     take_program("gnuplot");
     put_program("fc-list", "echo 'DejaVu Sans'", true);
     expect_failure(&results, "no gnuplot", "gnuplot is not installed");

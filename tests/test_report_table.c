@@ -151,6 +151,18 @@ static void test_order(void)
     char *after = print(&results, FB_TABLE_SPEED, FB_FORMAT_TEXT);
     tap_ok(!strcmp(last.variant, "cpu-partials") && !strcmp(before, after),
            "all problems have the variants in one order");
+    free(after);
+    /* What a group refuses is written ahead of the rest of it. */
+    struct fb_record first = results.records[4];
+    memmove(&results.records[1], &results.records[0], 4 * sizeof first);
+    results.records[0] = first;
+    fb_text_set(&results.records[0].status, "refused");
+    results.records[0].bwd_ms = NAN;
+    after = print(&results, FB_TABLE_SPEED, FB_FORMAT_CSV);
+    const char *naive = strstr(after, "n=512 d=64 fp32 full,cpu-naive");
+    const char *partials = strstr(after, "n=512 d=64 fp32 full,cpu-partials");
+    tap_ok(naive && partials && naive < partials,
+           "a variant whose refusal comes first in the file is not the first elsewhere");
     free(before);
     free(after);
     fb_results_free(&results);

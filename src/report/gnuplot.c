@@ -18,6 +18,7 @@
 
 #define FONT "DejaVu Sans"
 #define NOT_INSTALLED 127 /* what the child ends with when exec fails, as in a shell */
+#define KILLED 128        /* and beyond it the signal that ended it */
 
 /* The child: never returns. */
 static void become(const char *folder, char *const argv[], int output)
@@ -74,7 +75,7 @@ static int run_program(const char *folder, char *const argv[], char *text, size_
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status);
 }
 
 enum fb_status fb_gnuplot_check_font(void)
@@ -112,6 +113,9 @@ enum fb_status fb_gnuplot_run(const char *folder, const char *script, const char
         return FB_OK;
     if (result == NOT_INSTALLED)
         return fb_fail(FB_IO, "gnuplot is not installed (Debian: gnuplot-nox)");
+    if (result > KILLED)
+        return fb_fail(FB_IO, "gnuplot was killed by a signal (%s) on %s",
+                       strsignal(result - KILLED), script);
     return fb_fail(FB_IO, "gnuplot failed on %s: %s", script,
                    result < 0 ? strerror(errno) : complaint(text));
 }

@@ -116,28 +116,49 @@ static bool several_threads(const struct fb_results *results)
     return false;
 }
 
-/* Where the record's variant comes first in the file. */
-static size_t rank_of(const struct fb_results *results, const struct fb_record *record)
+/* The variants of a file in its order. A run writes what is refused ahead of the rest of its group,
+ * so that those which did something come first. */
+struct order {
+    const char **names;
+    size_t count;
+};
+
+static size_t rank_of(const struct order *order, const struct fb_record *record)
 {
     size_t i = 0;
-    while (strcmp(fb_text(results->records[i].variant), fb_text(record->variant)) != 0)
+    while (i < order->count && strcmp(order->names[i], fb_text(record->variant)) != 0)
         i++;
     return i;
 }
 
+static enum fb_status order_make(struct order *order, const struct fb_results *results)
+{
+    *order = (struct order){.names = malloc((results->record_count + 1) * sizeof *order->names)};
+    if (!order->names)
+        return fb_fail(FB_NO_MEMORY, "out of memory for a table");
+    for (int refused = 0; refused < 2; refused++)
+        for (size_t i = 0; i < results->record_count; i++) {
+            const struct fb_record *r = &results->records[i];
+            if (refused == !strcmp(fb_text(r->status), "refused") &&
+                rank_of(order, r) == order->count)
+                order->names[order->count++] = fb_text(r->variant);
+        }
+    return FB_OK;
+}
+
 /* Runs that were cut off and went on leave the variants of a problem in any order: every group has
  * them in the order of the file as a whole. */
-static void put_in_order(struct fb_group_view *group, const struct fb_results *results,
+static void put_in_order(struct fb_group_view *group, const struct order *order,
                          const struct fb_record *record)
 {
-    const size_t rank = rank_of(results, record);
+    const size_t rank = rank_of(order, record);
     size_t at = group->count++;
-    for (; at && rank_of(results, group->records[at - 1]) > rank; at--)
+    for (; at && rank_of(order, group->records[at - 1]) > rank; at--)
         group->records[at] = group->records[at - 1];
     group->records[at] = record;
 }
 
-static enum fb_status add_member(struct fb_grouping *grouping, const struct fb_results *results,
+static enum fb_status add_member(struct fb_grouping *grouping, const struct order *order,
                                  const char *label, const struct fb_record *record)
 {
     size_t at = grouping->count;
@@ -162,16 +183,19 @@ static enum fb_status add_member(struct fb_grouping *grouping, const struct fb_r
     if (!records)
         return fb_fail(FB_NO_MEMORY, "out of memory for a table");
     group->records = records;
-    put_in_order(group, results, record);
+    put_in_order(group, order, record);
     return FB_OK;
 }
 
 enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_results *results)
 {
     const bool recipes = several_recipes(results), threads = several_threads(results);
+    struct order order;
+    enum fb_status status = FB_OK;
     grouping->groups = NULL;
     grouping->count = 0;
-    for (size_t i = 0; i < results->record_count; i++) {
+    FB_TRY(order_make(&order, results));
+    for (size_t i = 0; i < results->record_count && status == FB_OK; i++) {
         const struct fb_record *record = &results->records[i];
         char label[FB_LABEL];
         fb_label_problem(record, label);
@@ -179,13 +203,12 @@ enum fb_status fb_grouping_make(struct fb_grouping *grouping, const struct fb_re
             add(label, "%s", fb_text(record->recipe));
         if (threads && fb_threads_of(record))
             add(label, "threads=%lld", (long long)fb_threads_of(record));
-        enum fb_status status = add_member(grouping, results, label, record);
-        if (status != FB_OK) {
-            fb_grouping_free(grouping);
-            return status;
-        }
+        status = add_member(grouping, &order, label, record);
     }
-    return FB_OK;
+    free(order.names);
+    if (status != FB_OK)
+        fb_grouping_free(grouping);
+    return status;
 }
 
 void fb_grouping_free(struct fb_grouping *grouping)

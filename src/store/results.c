@@ -187,8 +187,13 @@ enum fb_status fb_results_check_target(const char *path)
 {
     struct stat about;
     bool is_hdf5 = false;
-    if (stat(path, &about)) /* not there yet; where it cannot be, the journal's opening says so */
+    const size_t length = strlen(path), ending = strlen(".jsonl");
+    if (stat(path, &about)) { /* where it cannot be, the journal's opening says so */
+        if (length > ending && !strcmp(path + length - ending, ".jsonl"))
+            return fb_fail(FB_USAGE, "%s is a journal's name; results are HDF5: name them .h5",
+                           path);
         return FB_OK;
+    }
     if (!S_ISREG(about.st_mode))
         return fb_fail(FB_IO, "cannot write %s: not a regular file", path);
     if (!about.st_size)

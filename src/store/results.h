@@ -79,7 +79,8 @@ enum fb_status fb_results_select(struct fb_results *results, const char *const *
 enum fb_status fb_results_read(struct fb_results *results, const char *path);
 
 /* May results be put at path? FB_OK where nothing is, or an empty or an HDF5 file; FB_IO for a
- * folder or a device, FB_USAGE for any other file, which is somebody's and not to be replaced. */
+ * folder or a device, FB_USAGE for any other file, which is somebody's and not to be replaced, and
+ * for a new one with a journal's ending. */
 enum fb_status fb_results_check_target(const char *path);
 
 /* Writes path.tmp, syncs it, renames it to path and syncs the folder. FB_IO leaves an older file
