@@ -34,12 +34,13 @@
 
 namespace fb {
 
-template <class T_, int D_, int N_, bool CAUSAL_, bool LAG_>
+/* KEPT steps of Q in registers, V_STAGES of V. */
+template <class T_, int D_, int N_, bool CAUSAL_, bool LAG_, int V_STAGES_ = 2, int KEPT_ = 0>
 struct dq_sm90_config {
     using T = T_;
     static constexpr int D = D_, M = 128, N = N_, PANELS = D / 64;
     static constexpr bool CAUSAL = CAUSAL_, LAG = LAG_;
-    static constexpr int K_STAGES = LAG ? 3 : 2, V_STAGES = 2, KEPT = 0;
+    static constexpr int K_STAGES = LAG ? 3 : 2, V_STAGES = V_STAGES_, KEPT = KEPT_;
 
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
@@ -55,7 +56,7 @@ struct dq_sm90_config {
     static constexpr uint32_t V_EMPTY = V_FULL + 8 * V_STAGES;
     static constexpr uint32_t SMEM_BYTES = V_EMPTY + 8 * V_STAGES;
 
-    static_assert(D == 64 || D == 128, "head dimensions of this kernel");
+    static_assert(D == 64 || D == 128 || D == 256, "head dimensions of this kernel");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
 };
 

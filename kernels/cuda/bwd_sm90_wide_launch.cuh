@@ -19,29 +19,8 @@ namespace fb {
  * next S.  Shared memory, KiB: Q 64, dO 64, K ring 64, V 32: 224.  Registers of an MMA thread:
  * dQ 128 + S 32 + dP 32 + dS 16 (in their place) + Q 12 of 232; a fourth step of Q would not fit.
  */
-template <class T_, bool CAUSAL_>
-struct wide_dq_config {
-    using T = T_;
-    static constexpr int D = 256, M = 128, N = 64, PANELS = D / 64;
-    static constexpr bool CAUSAL = CAUSAL_, LAG = false;
-    static constexpr int K_STAGES = 2, V_STAGES = 1, KEPT = 3;
-
-    static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
-    static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
-    static constexpr uint32_t Q_AT = 0;
-    static constexpr uint32_t DO_AT = Q_BYTES;
-    static constexpr uint32_t K_AT = DO_AT + Q_BYTES;
-    static constexpr uint32_t V_AT = K_AT + K_STAGES * KV_BYTES;
-    static constexpr uint32_t Q_FULL = V_AT + V_STAGES * KV_BYTES;
-    static constexpr uint32_t DO_FULL = Q_FULL + 8;
-    static constexpr uint32_t K_FULL = Q_FULL + 16;
-    static constexpr uint32_t K_EMPTY = K_FULL + 8 * K_STAGES;
-    static constexpr uint32_t V_FULL = K_EMPTY + 8 * K_STAGES;
-    static constexpr uint32_t V_EMPTY = V_FULL + 8 * V_STAGES;
-    static constexpr uint32_t SMEM_BYTES = V_EMPTY + 8 * V_STAGES;
-
-    static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
-};
+template <class T, bool CAUSAL>
+using wide_dq_config = dq_sm90_config<T, 256, 64, CAUSAL, false, 1, 3>;
 
 /* Sums the parts of 64 keys in the order of the splits: dV, then (which = 1) dK. A warp
  * takes a row. */

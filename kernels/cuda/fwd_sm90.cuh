@@ -36,7 +36,8 @@
 
 namespace fb {
 
-template <class T_, int D_, int N_, int WGS_, bool CAUSAL_>
+/* STAYS: O has a place of its own, so that a CTA may go on to the next item. */
+template <class T_, int D_, int N_, int WGS_, bool CAUSAL_, bool STAYS_ = true>
 struct fwd_sm90_config {
     using T = T_;
     static constexpr int D = D_, N = N_, WGS = WGS_, M = 64 * WGS, STAGES = 2;
@@ -48,7 +49,7 @@ struct fwd_sm90_config {
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
     static constexpr uint32_t Q_AT = 0;
-    static constexpr uint32_t O_AT = Q_AT + Q_BYTES;
+    static constexpr uint32_t O_AT = STAYS_ ? Q_AT + Q_BYTES : Q_AT;
     static constexpr uint32_t K_AT = O_AT + Q_BYTES;
     static constexpr uint32_t V_AT = K_AT + STAGES * KV_BYTES;
     static constexpr uint32_t Q_FULL = V_AT + STAGES * KV_BYTES;
@@ -59,7 +60,7 @@ struct fwd_sm90_config {
     static constexpr uint32_t V_EMPTY = V_FULL + 8 * STAGES;
     static constexpr uint32_t SMEM_BYTES = V_EMPTY + 8 * STAGES;
 
-    static_assert(D == 64 || D == 128, "head dimensions of this kernel");
+    static_assert(D == 64 || D == 128 || D == 256, "head dimensions of this kernel");
     static_assert(WGS >= 1 && WGS <= 3, "warpgroups that registers suffice for");
     static_assert(CTAS * (SMEM_BYTES + 1024) <= 233472, "shared memory of an sm_90 SM");
 };
