@@ -242,7 +242,11 @@ int main(int argc, char **argv)
     if (argc > 2 && !strcmp(argv[1], "time"))
         return time_shape(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 1);
     if (argc > 2) {
-        int i = atoi(argv[2]);
+        const int i = atoi(argv[2]), count = (int)(sizeof shapes / sizeof *shapes);
+        if (i < 0 || i >= count) {
+            fprintf(stderr, "bench_sm90: check takes a shape from 0 to %d\n", count - 1);
+            return 2;
+        }
         check_shape(shapes[i]);
         return check_finish();
     }

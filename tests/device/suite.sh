@@ -10,7 +10,8 @@ cd "$(dirname "$0")/../.."
 source=$PWD
 build=${1:-build-device}
 out=${2:-device-logs}
-capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
+visible=${CUDA_VISIBLE_DEVICES:-} # the first of them is the device that everything here runs on
+capability=$(nvidia-smi ${visible:+-i "${visible%%,*}"} --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
 case $capability in
     "" | *[!0-9]*)
         echo "suite.sh: no CUDA device: nvidia-smi is not there, or shows none" >&2
