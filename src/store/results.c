@@ -14,6 +14,7 @@
 #include "store/hdf5.h"
 #include "store/journal.h"
 #include "store/seal.h"
+#include "store/trial.h"
 
 void fb_results_init(struct fb_results *results)
 {
@@ -169,16 +170,25 @@ const struct fb_record *fb_results_find(const struct fb_results *results, const 
 /* ---- Files ------------------------------------------------------------------------------------
  */
 
+static void read_and_forget(const char *path)
+{
+    struct fb_results results;
+    fb_results_init(&results);
+    fb_hdf5_read(&results, path);
+}
+
 enum fb_status fb_results_read(struct fb_results *results, const char *path)
 {
-    bool is_hdf5;
+    bool is_hdf5, sealed;
     fb_results_init(results);
     FB_TRY(fb_hdf5_recognise(path, &is_hdf5));
     if (!is_hdf5) {
         FB_TRY(fb_journal_read(results, path));
         return FB_OK;
     }
-    FB_TRY(fb_seal_check(path));
+    FB_TRY(fb_seal_check(path, &sealed));
+    if (!sealed)
+        FB_TRY(fb_trial(read_and_forget, path));
     FB_TRY(fb_hdf5_read(results, path));
     return FB_OK;
 }

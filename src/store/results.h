@@ -75,7 +75,8 @@ enum fb_status fb_results_select(struct fb_results *results, const char *const *
                                  size_t count);
 
 /* Reads FILE.h5 or NAME.jsonl, whichever it is by its first bytes. FB_IO: cannot be opened;
- * FB_CORRUPT: truncated, not HDF5, not ours or of a later schema. One line each, with the name. */
+ * FB_CORRUPT: truncated, not HDF5, not ours, of a later schema, or damaged so that the HDF5 library
+ * does not survive it (trial.h). One line each, with the name. */
 enum fb_status fb_results_read(struct fb_results *results, const char *path);
 
 /* May results be put at path? FB_OK where nothing is, or an empty or an HDF5 file; FB_IO for a

@@ -33,14 +33,15 @@ enum fb_status fb_seal_append(char **bytes, size_t *length)
     return FB_OK;
 }
 
-enum fb_status fb_seal_check(const char *path)
+enum fb_status fb_seal_check(const char *path, bool *sealed)
 {
     char *bytes, seal[SEAL_LENGTH + 1];
     size_t length;
     FB_TRY(fb_file_read(path, &bytes, &length));
     enum fb_status status = FB_OK;
     size_t inner = length > SEAL_LENGTH ? length - SEAL_LENGTH : 0;
-    if (inner && !memcmp(bytes + inner, MARK, sizeof MARK - 1)) {
+    *sealed = inner && !memcmp(bytes + inner, MARK, sizeof MARK - 1);
+    if (*sealed) {
         make_seal(seal, bytes, inner);
         if (memcmp(bytes + inner, seal, SEAL_LENGTH) != 0)
             status = fb_fail(FB_CORRUPT, "%s is damaged: its checksum does not hold", path);

@@ -7,6 +7,7 @@
 #ifndef FB_STORE_SEAL_H
 #define FB_STORE_SEAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "flashback.h"
@@ -15,7 +16,7 @@
 enum fb_status fb_seal_append(char **bytes, size_t *length);
 
 /* FB_CORRUPT when the file has a seal that its bytes do not match. A file without one (another
- * program rewrote it) passes. */
-enum fb_status fb_seal_check(const char *path);
+ * program rewrote it) passes; *sealed tells. */
+enum fb_status fb_seal_check(const char *path, bool *sealed);
 
 #endif
