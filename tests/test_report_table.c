@@ -161,8 +161,7 @@ static void test_order(void)
     after = print(&results, FB_TABLE_SPEED, FB_FORMAT_CSV);
     const char *naive = strstr(after, "n=512 d=64 fp32 full,cpu-naive");
     const char *partials = strstr(after, "n=512 d=64 fp32 full,cpu-partials");
-    tap_ok(naive && partials && naive < partials,
-           "a variant whose refusal comes first in the file is not the first elsewhere");
+    tap_ok(naive && partials && naive < partials, "a refusal that comes first puts nobody first");
     free(before);
     free(after);
     fb_results_free(&results);

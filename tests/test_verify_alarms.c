@@ -5,85 +5,82 @@
  */
 #include "tests/bound_bench.h"
 
+/* How a correct kernel computes; see passes(). */
+struct way {
+    const char *numerics;
+    int bm, bn;
+    bool descending;
+};
+
+/* On each of the problems each of the ways passes. Both lists end with NULL. */
+static void all_pass(const char *const *problems, enum data data, const struct way *ways)
+{
+    for (; *problems; problems++) {
+        struct bench bench;
+        open_bench(&bench, *problems, data);
+        for (const struct way *way = ways; way->numerics; way++)
+            passes(&bench, way->numerics, way->bm, way->bn, way->descending);
+        close_bench(&bench);
+    }
+}
+
+static const struct way up_and_down[] = {{"", 64, 64, false}, {"", 64, 64, true}, {NULL}};
+
 /* Sums in fp16 beside values in another type: what is below 2^-24 gets lost, or rounded up to it.
  */
 static void small_sums(void)
 {
-    static const char *const shapes[] = {"n=300,d=32,causal,dtype=bf16",
-                                         "n=300,d=32,scale=3,dtype=fp32",
-                                         "h=4,hk=2,n=200,d=24,scale=0.01,dtype=bf16"};
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        struct bench bench;
-        open_bench(&bench, shapes[s], DATA_TINY);
-        passes(&bench, "dkv=fp16,dq=fp16", 64, 64, false);
-        passes(&bench, "dkv=fp16,dq=fp16", 16, 32, true);
-        close_bench(&bench);
-    }
-    struct bench bench; /* scaled at the end, by more than 1 */
-    open_bench(&bench, "h=2,n=200,d=32,scale=8,dtype=fp32", DATA_SMALL);
-    passes(&bench, "dkv=fp16,dq=fp16", 64, 64, false);
-    close_bench(&bench);
+    static const char *const problems[] = {"n=300,d=32,causal,dtype=bf16",
+                                           "n=300,d=32,scale=3,dtype=fp32",
+                                           "h=4,hk=2,n=200,d=24,scale=0.01,dtype=bf16", NULL};
+    /* Scaled at the end, by more than 1. */
+    static const char *const scaled[] = {"h=2,n=200,d=32,scale=8,dtype=fp32", NULL};
+    static const struct way ways[] = {
+        {"dkv=fp16,dq=fp16", 64, 64, false}, {"dkv=fp16,dq=fp16", 16, 32, true}, {NULL}};
+    static const struct way up[] = {{"dkv=fp16,dq=fp16", 64, 64, false}, {NULL}};
+    all_pass(problems, DATA_TINY, ways);
+    all_pass(scaled, DATA_SMALL, up);
 }
 
 /* Rows of one key that is dropped, whose o is subnormal in fp16; or kept in one row after the
  * other, with the same rounding of 1 / (1 - dropout) in all of them. */
 static void deep_dropout(void)
 {
-    static const char *const shapes[] = {
+    static const char *const problems[] = {
         "b=2,h=6,hk=3,nq=256,nk=108,d=64,window=36:-1,dropout=0.17@1:0,dtype=fp16",
         "b=2,h=6,hk=3,nq=513,nk=127,d=111,window=42:-1,dropout=0.17@1:0,dtype=fp16",
         "h=6,hk=3,nq=307,nk=256,d=64,causal,window=64:0,dropout=0.17@1:0,dtype=fp16",
-        "h=6,hk=3,nq=307,nk=256,d=64,causal,dropout=0.3@1:0,dtype=bf16"};
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        struct bench bench;
-        open_bench(&bench, shapes[s], DATA_DEEP);
-        passes(&bench, "", 64, 64, false);
-        passes(&bench, "", 64, 64, true);
-        passes(&bench, "delta=recomputed", 64, 64, false);
-        close_bench(&bench);
-    }
+        "h=6,hk=3,nq=307,nk=256,d=64,causal,dropout=0.3@1:0,dtype=bf16", NULL};
+    static const struct way ways[] = {
+        {"", 64, 64, false}, {"", 64, 64, true}, {"delta=recomputed", 64, 64, false}, {NULL}};
+    all_pass(problems, DATA_DEEP, ways);
 }
 
 /* Small p in fp16 that the factor of dropout, 10, follows: what was lost is 10 times as much. */
 static void late_factor(void)
 {
-    struct bench bench;
-    open_bench(&bench, "h=4,hk=2,nq=22,nk=407,d=96,scale=1,dropout=0.9@1:0,dtype=fp16",
-               DATA_NORMAL);
-    passes(&bench, "", 64, 64, false);
-    passes(&bench, "", 64, 64, true);
-    close_bench(&bench);
+    static const char *const problems[] = {
+        "h=4,hk=2,nq=22,nk=407,d=96,scale=1,dropout=0.9@1:0,dtype=fp16", NULL};
+    all_pass(problems, DATA_NORMAL, up_and_down);
 }
 
 /* Rows of one key that is dropped by a peaky p: o is subnormal in fp16, and delta is made of it. */
 static void small_o(void)
 {
-    static const char *const shapes[] = {
+    static const char *const problems[] = {
         "b=2,h=6,hk=2,nq=14,nk=85,d=16,scale=1,causal,dropout=0.9@1:0,dtype=fp16",
-        "h=4,hk=2,n=64,d=32,scale=1,causal,dropout=0.5@1:0,dtype=fp16"};
-    for (int n = 0; n < 2; n++) {
-        struct bench bench;
-        open_bench(&bench, shapes[n], DATA_PEAKY);
-        passes(&bench, "ps=fp32", 64, 64, false);
-        passes(&bench, "", 64, 64, true);
-        close_bench(&bench);
-    }
+        "h=4,hk=2,n=64,d=32,scale=1,causal,dropout=0.5@1:0,dtype=fp16", NULL};
+    static const struct way ways[] = {{"ps=fp32", 64, 64, false}, {"", 64, 64, true}, {NULL}};
+    all_pass(problems, DATA_PEAKY, ways);
 }
 
 /* Rows whose sink outweighs their keys: the lse is nearly the sink, and near 0. */
 static void sinks(void)
 {
-    static const char *const types[] = {"fp32", "bf16"};
-    for (int n = 0; n < 2; n++) {
-        struct bench bench;
-        char text[96];
-        snprintf(text, sizeof text, "h=4,hk=2,n=300,d=32,scale=1,causal,window=1:0,sink,dtype=%s",
-                 types[n]);
-        open_bench(&bench, text, DATA_NORMAL);
-        passes(&bench, "", 64, 64, false);
-        passes(&bench, "", 64, 64, true);
-        close_bench(&bench);
-    }
+    static const char *const problems[] = {
+        "h=4,hk=2,n=300,d=32,scale=1,causal,window=1:0,sink,dtype=fp32",
+        "h=4,hk=2,n=300,d=32,scale=1,causal,window=1:0,sink,dtype=bf16", NULL};
+    all_pass(problems, DATA_NORMAL, up_and_down);
 }
 
 /* Correct kernels that fail on draws of such data. */
