@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # nvcc.sh OBJECT COMMAND...: runs nvcc with -Xptxas -v, keeps what ptxas says of registers, stack and
 # spills in OBJECT.ptxas, and shows the rest, remarks with a number ("(C7510) Potential Performance Loss")
-# among it (tests/test_cuda_resources.sh reads the files).
+# among it (tests/kernels/test_cuda_resources.sh reads the files).
 object=$1
 shift
 "$@" -Xptxas -v >"$object.ptxas" 2>&1

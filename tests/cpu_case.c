@@ -13,7 +13,7 @@
 #include "core/half.h"
 #include "core/numerics.h"
 #include "core/problem.h"
-#include "measure/buffers.h"
+#include "data/buffers.h"
 
 extern const struct fb_variant *const fb_variants_cpu_atomic[];
 extern const struct fb_variant *const fb_variants_cpu_ml[];

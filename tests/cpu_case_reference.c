@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/half.h"
-#include "measure/buffers.h"
+#include "data/buffers.h"
 #include "tests/cpu_case.h"
 
 static int sees(const struct fb_problem *p, int64_t i, int64_t j)

@@ -8,7 +8,7 @@
 
 #include "core/problem.h"
 #include "core/status.h"
-#include "measure/inputs.h"
+#include "data/inputs.h"
 
 static void print_tensor(const struct fb_recipe *recipe, const struct fb_problem *p,
                          enum fb_input input)

@@ -6,9 +6,9 @@
 #ifndef FB_TESTS_TERM_CASE_H
 #define FB_TESTS_TERM_CASE_H
 
-#include "measure/buffers.h"
+#include "data/buffers.h"
 #include "measure/context.h"
-#include "measure/inputs.h"
+#include "data/inputs.h"
 #include "verify/judge.h"
 
 struct term_case {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""long_set.py: makes src/run/long_set.def, the problems of `flashback check --long`.
+"""long_set.py: makes src/cases/long_set.def, the problems of `flashback check --long`.
 
 A pairwise covering array: every pair of values of every two factors below stands together in at
 least one row, unless a rule forbids the pair. The values are those that the test suites of
 FlashAttention-2, -3 and -4 take, (nq, nk) being one factor. Greedy: take the first pair that is not
 covered, then give each further factor the value that covers most. The result is committed; it is the
-same whenever it is made. tests/test_long_set.c holds it to its claim without this program.
+same whenever it is made. tests/cases/test_long_set.c holds it to its claim without this program.
 
-    python3 tools/long_set.py >src/run/long_set.def
+    python3 tools/long_set.py >src/cases/long_set.def
 """
 import itertools
 import sys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # results_sources.sh FOLDER FILE...: writes FOLDER/sources.sha256, the digests of the kernel sources
 # that the results in that folder were measured with, as sha256sum makes and checks them.
-# tests/test_results.sh says when a source has changed since. Run it in the root of the sources of the very
+# tests/cli/test_results.sh says when a source has changed since. Run it in the root of the sources of the very
 # state that was measured.
 set -eu
 [ $# -ge 2 ] && [ -d "$1" ] || {

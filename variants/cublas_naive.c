@@ -5,8 +5,8 @@
  * again from lse, as activation checkpointing does.
  *
  * GEMMs are cuBLAS's strided-batched ones, loaded at run time, with fp32 sums and without TF32;
- * what stands between them is one kernel each (kernels/cuda/softmax.cu). P and dS are rounded once,
- * to the problem's type.
+ * what stands between them is one kernel each (kernels/dense/softmax.cu). P and dS are rounded
+ * once, to the problem's type.
  *
  * Memory: saved 2 or 4 bytes n^2 a head (cublas-naive); workspace in chunks of 2 GiB, or a head.
  * The handle is made in prepare; its device memory shows in the peak.

@@ -6,7 +6,7 @@
 #define FB_VARIANTS_CUDA_COMMON_H
 
 #include "flashback.h"
-#include "kernels/cuda/delta.h"
+#include "kernels/dense/delta.h"
 
 #ifdef __cplusplus
 extern "C" {

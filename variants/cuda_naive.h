@@ -7,8 +7,8 @@
 #define FB_VARIANTS_CUDA_NAIVE_H
 
 #include "flashback.h"
-#include "kernels/cuda/cublas.h"
-#include "kernels/cuda/softmax.h"
+#include "kernels/dense/cublas.h"
+#include "kernels/dense/softmax.h"
 
 struct fb_cuda_naive {
     int saves_p; /* P is kept from the forward; else made again from lse */

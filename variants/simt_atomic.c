@@ -2,7 +2,7 @@
  *
  * simt_atomic.c: FlashAttention-2's backward (Dao 2023) in plain fp32 CUDA, on any device: key
  * tiles in parallel, dK and dV in registers, dQ by atomic additions. The main loop is
- * kernels/cuda/simt_backward.cuh.
+ * kernels/simt/backward.cuh.
  *
  * The tensors are fp32, so dQ is added into where it belongs: there is no accumulator to convert
  * and no workspace but delta.

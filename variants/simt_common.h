@@ -7,7 +7,7 @@
 #define FB_VARIANTS_SIMT_COMMON_H
 
 #include "flashback.h"
-#include "kernels/cuda/simt.h"
+#include "kernels/simt/simt.h"
 #include "variants/cuda_common.h"
 
 /* The reason none of them takes this, or NULL: features, numerics. */

@@ -2,13 +2,13 @@
  *
  * simt_naive.c: the materialised attention without a library, fp32: the first two rungs of the
  * lecture's ladder. Scores, P and dP are whole matrices in memory; GEMMs are the textbook tile
- * (kernels/cuda/gemm_fp32.cu). simt-naive has the softmax as it is first written down, a thread a
+ * (kernels/dense/gemm_fp32.cu). simt-naive has the softmax as it is first written down, a thread a
  * row; simt-naive-online one block a row and one pass for maximum and sum.
  *
  * Memory: P saved and dP in the workspace, 4 bytes n^2 a head each; dP in chunks of 2 GiB.
  * Deterministic: nothing is atomic, every sum runs in one order.
  */
-#include "kernels/cuda/gemm_fp32.h"
+#include "kernels/dense/gemm_fp32.h"
 
 #include <cuda_runtime_api.h>
 

@@ -8,7 +8,7 @@
  * in the place of their logarithm: p = exp(s - m) / l.
  *
  * Determinism: all three gradients; every sum runs in one order. The main loops are
- * kernels/cuda/simt_backward.cuh.
+ * kernels/simt/backward.cuh.
  */
 #include "variants/simt_common.h"
 

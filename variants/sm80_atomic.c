@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * sm80_atomic.c: FlashAttention-2's backward (Dao 2023) on mma.sync: key tiles in parallel, dK and
- * dV in registers, dQ by atomic additions into one sum. The main loop is kernels/cuda/sm80_bwd.cuh.
+ * dV in registers, dQ by atomic additions into one sum. The main loop is kernels/sm80/bwd.cuh.
  *
  * The sum is fp32; where dq=bf16 or dq=fp16 is declared it is of that type and takes pairs, each
  * addition rounded, the tile's own sum once before.

@@ -7,7 +7,7 @@
 #define FB_VARIANTS_SM80_COMMON_H
 
 #include "flashback.h"
-#include "kernels/cuda/sm80_args.h"
+#include "kernels/sm80/args.h"
 
 /* Columns of the widest rows: those of q and k, or of v and o. */
 static inline int64_t fb_sm80_width(const struct fb_problem *problem)

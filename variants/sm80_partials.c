@@ -8,7 +8,7 @@
  * almost empty one then costs up to half of the speed. Here G is the number up to that which makes
  * waves times tiles a CTA least. Where no G comes near, as for 68 heads on 132 SMs (G = 1 leaves
  * half of the machine idle, G = 2 is a second wave), there is one CTA an SM, whatever the number
- * of heads, and a head is cut where the run of a CTA ends (sm80_shares.h). The workspace stays
+ * of heads, and a head is cut where the run of a CTA ends (sm80/shares.h). The workspace stays
  * below what PyTorch's call of FlashAttention-2 holds, G + 1 copies in all.
  *
  * Determinism: dQ, dK and dV on devices with the same number of SMs; who adds to which copy, and so

@@ -2,7 +2,7 @@
  *
  * sm80_split.c: dK and dV by key tiles, dQ by query tiles, both roles in one launch on mma.sync:
  * seven products instead of five, but no sum that crosses CTAs, hence no dQ in the workspace and no
- * pass to convert it. The kernels are kernels/cuda/sm80_dq.cuh and sm80_bwd.cuh.
+ * pass to convert it. The kernels are kernels/sm80/dq.cuh and sm80/bwd.cuh.
  *
  * CTAs of the two roles alternate, the longest first, so that neither role's end leaves SMs idle.
  *

@@ -7,7 +7,7 @@
 #define FB_VARIANTS_SM90_COMMON_H
 
 #include "flashback.h"
-#include "kernels/cuda/call_sm90.cuh"
+#include "kernels/sm90/call.cuh"
 
 /* One family's kernels for one head size. All pointers are NULL where the family has none. */
 struct fb_sm90_kernels {

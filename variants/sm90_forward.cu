@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm90_forward.cu: the forward of all sm90 variants (kernels/cuda/fwd_sm90.cuh): its tile shapes by
+ * sm90_forward.cu: the forward of all sm90 variants (kernels/sm90/fwd.cuh): its tile shapes by
  * head size and mask. d = 128: two warpgroups. d = 64 is bound by the exponentials: three, so that
  * two of them can be in their softmax. Short causal sequences there are bound by the beginnings and
- * ends of items: three CTAs an SM of one warpgroup each. d = 256: kernels/cuda/fwd_sm90_wide.cuh.
+ * ends of items: three CTAs an SM of one warpgroup each. d = 256: kernels/sm90/fwd_wide.cuh.
  */
-#include "kernels/cuda/fwd_sm90_wide.cuh"
+#include "kernels/sm90/fwd_wide.cuh"
 #include "variants/sm90_common.h"
 
 namespace {

@@ -2,14 +2,14 @@
  *
  * sm90_key_major.h: the key-major sm90 backwards, which differ only in how CTAs add into dQ: the
  * choice of form, tile shape and schedule by head size, mask and length, and the kernels of one
- * head size. What fits the unit form (kernels/cuda/sm90_unit.h) takes it: it adds in one order, for
+ * head size. What fits the unit form (kernels/sm90/bwd_unit.h) takes it: it adds in one order, for
  * less than any other.
  */
 #ifndef FB_VARIANTS_SM90_KEY_MAJOR_H
 #define FB_VARIANTS_SM90_KEY_MAJOR_H
 
-#include "kernels/cuda/bwd_sm90_launch.cuh"
-#include "kernels/cuda/sm90_unit.h"
+#include "kernels/sm90/bwd_launch.cuh"
+#include "kernels/sm90/bwd_unit.h"
 #include "variants/sm90_common.h"
 
 /*

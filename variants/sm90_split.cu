@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm90_split.cu: the two-kernel Hopper backward: dK and dV key-major (kernels/cuda/bwd_sm90.cuh
- * without its dQ), dQ query-major (kernels/cuda/bwd_sm90_dq.cuh). 7 products instead of 5, but no
+ * sm90_split.cu: the two-kernel Hopper backward: dK and dV key-major (kernels/sm90/bwd.cuh
+ * without its dQ), dQ query-major (kernels/sm90/bwd_dq.cuh). 7 products instead of 5, but no
  * dQ accumulator, no turns and no conversion, and no score passes through shared memory. The second
  * kernel fills the SMs that the first runs out of work for. d = 256: dK and dV by
- * kernels/cuda/bwd_sm90_wide.cuh.
+ * kernels/sm90/bwd_wide.cuh.
  *
  * Workspace: LSE in base 2 and delta, in whole query tiles.
  *

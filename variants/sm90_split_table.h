@@ -5,7 +5,7 @@
 #ifndef FB_VARIANTS_SM90_SPLIT_TABLE_H
 #define FB_VARIANTS_SM90_SPLIT_TABLE_H
 
-#include "kernels/cuda/bwd_sm90_wide_launch.cuh"
+#include "kernels/sm90/bwd_wide_launch.cuh"
 #include "variants/sm90_common.h"
 
 template <int D>

@@ -12,7 +12,7 @@
  */
 #include <cuda_runtime_api.h>
 
-#include "kernels/cuda/simt_trap.h"
+#include "kernels/simt/trap.h"
 #include "variants/simt_common.h"
 
 static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)

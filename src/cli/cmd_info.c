@@ -9,7 +9,7 @@
 #include "core/paths.h"
 #include "measure/blas.h"
 #include "measure/machine.h"
-#include "run/facts.h"
+#include "run/provenance.h"
 #include "store/results.h"
 
 static const char usage[] = "Usage: flashback info\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "run/worker.h"
+#include "work/worker.h"
 
 enum fb_status fb_cmd_worker(int argc, char **argv, int *exit_status)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "flashback.h"
-#include "measure/buffers.h"
+#include "data/buffers.h"
 #include "measure/timer.h"
 
 struct fb_own_block;

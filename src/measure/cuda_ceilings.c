@@ -9,7 +9,7 @@
 
 #include "core/problem.h"
 #include "core/status.h"
-#include "kernels/cuda/cublas.h"
+#include "kernels/dense/cublas.h"
 #include "kernels/cuda/device.h"
 #include "measure/cuda.h"
 #include "measure/stats.h"

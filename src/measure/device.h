@@ -8,7 +8,7 @@
 #define FB_MEASURE_DEVICE_H
 
 #include "flashback.h"
-#include "measure/buffers.h"
+#include "data/buffers.h"
 #include "measure/ceilings.h"
 #include "measure/power.h"
 #include "measure/rival.h"

@@ -8,7 +8,7 @@
 
 #include "core/mix.h"
 #include "core/problem.h"
-#include "measure/buffers.h"
+#include "data/buffers.h"
 #include "measure/memory.h"
 
 static enum fb_status host_alloc(const struct fb_memory *memory, size_t bytes, void **out)

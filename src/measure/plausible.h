@@ -10,7 +10,7 @@
 
 #define FB_PLAUSIBLE_TEXT 160
 
-/* What a call cannot do without (reference/cost.h counts it) against what the machine reaches. A
+/* What a call cannot do without (src/core/cost.h counts it) against what the machine reaches. A
  * number that is NaN or 0 takes no part: bytes = 0 where the caches may hold the tensors. */
 struct fb_plausibility {
     double flops;

@@ -9,8 +9,8 @@
 #include "core/json.h"
 #include "core/numerics.h"
 #include "core/status.h"
-#include "run/facts.h"
-#include "run/protocol.h"
+#include "run/provenance.h"
+#include "cases/protocol.h"
 #include "store/files.h"
 
 /* What the report says after its cases. */

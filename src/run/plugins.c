@@ -10,7 +10,7 @@
 #include "core/numbers.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "run/plugin.h"
+#include "work/plugin.h"
 #include "run/process.h"
 #include "run/supervisor.h"
 

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "run/protocol.h"
+#include "cases/protocol.h"
 
 struct fb_process {
     pid_t pid;    /* 0: not running */

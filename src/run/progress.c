@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/numerics.h"
-#include "run/protocol.h"
+#include "cases/protocol.h"
 
 enum { BAR = 24 };
 

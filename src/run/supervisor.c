@@ -11,7 +11,7 @@
 
 #include "core/numbers.h"
 #include "core/status.h"
-#include "run/describe.h"
+#include "cases/describe.h"
 #include "run/process.h"
 
 struct supervisor {

@@ -7,8 +7,8 @@
 #ifndef FB_RUN_SUPERVISOR_H
 #define FB_RUN_SUPERVISOR_H
 
-#include "run/experiment.h"
-#include "run/protocol.h"
+#include "cases/experiment.h"
+#include "cases/protocol.h"
 #include "store/record.h"
 
 struct fb_supervision {

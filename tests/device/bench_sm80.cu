@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/cuda/sm80_table.cuh"
+#include "kernels/sm80/table.cuh"
 #include "tests/device/bench.cuh"
 
 #ifndef BENCH_T

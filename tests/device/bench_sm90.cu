@@ -6,8 +6,8 @@
  * A timed sample is events around the three launches, after 256 MiB memsets outside the span and
  * a rest of 20 times the sample; the median of 9 is printed, with the spread.
  */
-#include "kernels/cuda/bwd_sm90_wide_launch.cuh"
-#include "kernels/cuda/sm90_unit.h"
+#include "kernels/sm90/bwd_wide_launch.cuh"
+#include "kernels/sm90/bwd_unit.h"
 #include "tests/device/bench.cuh"
 
 #ifndef BENCH_T
@@ -53,7 +53,7 @@ struct data {
     size_t q_count, k_count, workspace;
 };
 
-/* The unit form is compiled apart (kernels/cuda/sm90_unit_kernels.cu) in its shipped tiles. */
+/* The unit form is compiled apart (kernels/sm90/bwd_unit_kernels.cu) in its shipped tiles. */
 static size_t workspace_bytes(const shape &s)
 {
     if constexpr (C::UNIT)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "check.cuh"
+#include "tests/device/check.cuh"
 
 /* One head's operands: row pointers with strides in elements. */
 template <class T>

@@ -7,12 +7,12 @@
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
-program=$build/tests/test_cuda_delta
+program=$build/tests/kernels/test_cuda_delta
 if [ ! -x "$program" ]; then
     [ -x configure ] || autoreconf -fi
     mkdir -p "$build"
     [ -f "$build/Makefile" ] || (cd "$build" && "$OLDPWD/configure" --with-cuda)
-    make -C "$build" tests/test_cuda_delta
+    make -C "$build" tests/kernels/test_cuda_delta
 fi
 log=$(mktemp "${TMPDIR:-/tmp}/test_cuda_delta.XXXXXX")
 trap 'rm -f "$log"' EXIT

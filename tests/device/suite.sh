@@ -21,7 +21,7 @@ esac
 mkdir -p "$build" "$out"
 build=$(cd "$build" && pwd)
 out=$(cd "$out" && pwd)
-programs="tests/test_cuda_delta tests/test_cuda_runtime tests/test_reference_device"
+programs="tests/kernels/test_cuda_delta tests/kernels/test_cuda_runtime tests/reference/test_device"
 
 [ -x configure ] || autoreconf -i
 cd "$build"

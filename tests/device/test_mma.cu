@@ -4,9 +4,9 @@
  * forms, cp.async, the tile's permutation, matrix_store, for both 16-bit types and every row length
  * that a kernel uses. Operands hold small integers over 8, so all products and sums are exact.
  */
-#include "../../kernels/cuda/mbarrier.cuh"
-#include "../../kernels/cuda/smem_tile.cuh"
-#include "check.cuh"
+#include "kernels/ptx/mbarrier.cuh"
+#include "kernels/ptx/smem_tile.cuh"
+#include "tests/device/check.cuh"
 
 using namespace fb;
 

@@ -5,10 +5,10 @@
  * bulk store has put there, stmatrix puts fragments where the swizzle says, and what one warp hands
  * to two through one place arrives, round after round, by mbarriers and by named barriers.
  */
-#include "kernels/cuda/mbarrier.cuh"
-#include "kernels/cuda/tensor_map.cuh"
-#include "kernels/cuda/tma.cuh"
-#include "kernels/cuda/warpgroup.cuh"
+#include "kernels/ptx/mbarrier.cuh"
+#include "kernels/sm90/tensor_map.cuh"
+#include "kernels/ptx/tma.cuh"
+#include "kernels/ptx/warpgroup.cuh"
 #include "tests/device/check.cuh"
 
 using namespace fb;

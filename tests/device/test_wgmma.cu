@@ -6,9 +6,9 @@
  */
 #include <cuda.h>
 
-#include "kernels/cuda/mbarrier.cuh"
-#include "kernels/cuda/warpgroup.cuh"
-#include "kernels/cuda/wgmma_wide.cuh"
+#include "kernels/ptx/mbarrier.cuh"
+#include "kernels/ptx/warpgroup.cuh"
+#include "kernels/ptx/wgmma_wide.cuh"
 #include "tests/device/check.cuh"
 
 using namespace fb;

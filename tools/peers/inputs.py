@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The values of a recipe, the same as Flashback's own (src/measure/draw.c, distributions.c,
+"""The values of a recipe, the same as Flashback's own (src/data/draw.c, distributions.c,
 inputs.c): each element is a function of seed, tensor, batch, head, row and column through
 Philox4x32-10, and is rounded to what fp32, bf16 and fp16 all hold."""
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * kernels.cu: forward and key-major backward of one head size, FB_HEAD_DIM.
+ */
+#include "kernels/sm80/table.cuh"
+
+#define SM80_PASTE(NAME, D) NAME##_##D
+#define SM80_NAME(NAME, D) SM80_PASTE(NAME, D)
+
+namespace {
+
+template <int D, bool HAS>
+struct sm80_unit {
+    static constexpr fb_sm80_forward_kernels forward_kernels()
+    {
+        return fb::sm80_table<D, false>::forward_kernels();
+    }
+    static constexpr fb_sm80_kernels kernels()
+    {
+        return fb::sm80_table<D, false>::kernels();
+    }
+};
+/* A size without tiles has no kernels. */
+template <int D>
+struct sm80_unit<D, false> {
+    static constexpr fb_sm80_forward_kernels forward_kernels()
+    {
+        return {};
+    }
+    static constexpr fb_sm80_kernels kernels()
+    {
+        return {};
+    }
+};
+using unit = sm80_unit<FB_HEAD_DIM, fb::sm80_has_tiles(FB_HEAD_DIM)>;
+
+} // namespace
+
+extern "C" const struct fb_sm80_forward_kernels SM80_NAME(fb_sm80_forward_kernels,
+                                                          FB_HEAD_DIM) = unit::forward_kernels();
+extern "C" const struct fb_sm80_kernels SM80_NAME(fb_sm80_kernels, FB_HEAD_DIM) = unit::kernels();

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * distributions.c: one function a distribution and the table that names them. Plain randn hides
+ * faults of the LSE, of padding and of delta; the others bring them out (which one shows what is
+ * said in doc/measuring.md).
+ */
+#include "data/distributions.h"
+
+#include <math.h>
+
+#include "core/problem.h"
+
+static double param(const struct fb_draw *e, int index)
+{
+    return e->recipe->param[index];
+}
+
+static double noise(struct fb_draw *e)
+{
+    return fb_draw_normal(e, FB_STREAM_MAIN);
+}
+
+static bool is_input(const struct fb_draw *e, enum fb_input a, enum fb_input b)
+{
+    return e->input == a || e->input == b;
+}
+
+/* What q k^T must be for the logit (q k^T times the scale) to be `logit`. */
+static double unscaled(const struct fb_draw *e, double logit)
+{
+    double scale = e->problem->scale;
+    return logit / (scale != 0 ? scale : 1 / sqrt((double)e->problem->d));
+}
+
+/* ---- Plain ----------------------------------------------------------------------------------- */
+
+static double randn(struct fb_draw *e)
+{
+    return param(e, e->input == FB_INPUT_DOUT ? 1 : 0) * noise(e);
+}
+
+static double uniform(struct fb_draw *e)
+{
+    return param(e, 0) + (param(e, 1) - param(e, 0)) * fb_draw_uniform(e, FB_STREAM_MAIN);
+}
+
+static double zero(struct fb_draw *e)
+{
+    (void)e;
+    return 0;
+}
+
+static double one(struct fb_draw *e)
+{
+    (void)e;
+    return 1;
+}
+
+static double flat(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_Q ? 0 : noise(e);
+}
+
+static double constant_dout(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_DOUT ? param(e, 0) : param(e, 1) * noise(e);
+}
+
+/* ---- Magnitude ------------------------------------------------------------------------------- */
+
+static double tiny(struct fb_draw *e)
+{
+    return ldexp(noise(e), (int)param(e, 0));
+}
+
+static double huge(struct fb_draw *e)
+{
+    return is_input(e, FB_INPUT_Q, FB_INPUT_K) ? param(e, 0) : noise(e);
+}
+
+static double large_dout(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_DOUT ? ldexp(noise(e), (int)param(e, 0)) : noise(e);
+}
+
+static double peaky(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_Q ? param(e, 0) * noise(e) : noise(e);
+}
+
+static double outliers(struct fb_draw *e)
+{
+    double value = noise(e);
+    if (fb_draw_uniform(e, FB_STREAM_CHOICE) < param(e, 1))
+        value += param(e, 0) * fb_draw_normal(e, FB_STREAM_SECOND);
+    return value;
+}
+
+/* The quantile function of Student's t with two degrees of freedom is algebraic: the same bits
+ * everywhere. Its variance is infinite: however many are drawn, the largest dominate. */
+static double heavy_tailed(struct fb_draw *e)
+{
+    double p = fb_draw_uniform(e, FB_STREAM_MAIN), most = param(e, 1);
+    double t = param(e, 0) * (2 * p - 1) / sqrt(2 * p * (1 - p));
+    return t > most ? most : t < -most ? -most : t;
+}
+
+static double channel(struct fb_draw *e)
+{
+    bool chosen = e->column == (int64_t)param(e, 0) % e->problem->d;
+    if (e->input == FB_INPUT_K && chosen)
+        return param(e, 1) + noise(e);
+    if (e->input == FB_INPUT_Q && chosen)
+        return param(e, 2) + 0.1 * noise(e);
+    return noise(e);
+}
+
+/* ---- Signs and means ------------------------------------------------------------------------- */
+
+static double mean(struct fb_draw *e)
+{
+    return is_input(e, FB_INPUT_V, FB_INPUT_DOUT) ? param(e, 0) + param(e, 1) * noise(e) : noise(e);
+}
+
+static double one_signed(struct fb_draw *e)
+{
+    return is_input(e, FB_INPUT_V, FB_INPUT_DOUT) ? param(e, 0) * fabs(noise(e)) : noise(e);
+}
+
+static double alternating(struct fb_draw *e)
+{
+    double value = noise(e);
+    if (e->input == FB_INPUT_DOUT)
+        return e->row & 1 ? -fabs(value) : fabs(value);
+    return e->input == FB_INPUT_V ? fabs(value) : value;
+}
+
+/* ---- Logits ---------------------------------------------------------------------------------- */
+
+/* Column 0 carries a logit of its own for the first `keys` keys: q is 1 there, k is the logit for
+ * those keys and 0 for all others. */
+static double first_keys(struct fb_draw *e, int64_t keys, double logit)
+{
+    if (e->column == 0 && e->input == FB_INPUT_Q)
+        return 1;
+    if (e->column == 0 && e->input == FB_INPUT_K)
+        return e->row < keys ? unscaled(e, logit) : 0;
+    return noise(e);
+}
+
+/* Key 0 has the logit exactly: its other columns are 0. */
+static double sink(struct fb_draw *e)
+{
+    if (e->input == FB_INPUT_K && e->row == 0 && e->column > 0)
+        return 0;
+    return first_keys(e, 1, param(e, 0));
+}
+
+/* Several keys share the maximum, so that exp(s - max) is exactly 1 for each; V has one sign. */
+static double multi_sink(struct fb_draw *e)
+{
+    int64_t keys = (int64_t)param(e, 0);
+    if (e->input == FB_INPUT_V)
+        return -4 + 2 * fb_draw_uniform(e, FB_STREAM_MAIN);
+    if (e->input == FB_INPUT_K && e->row < keys && e->column > 0)
+        return 0;
+    return first_keys(e, keys, param(e, 1));
+}
+
+static double early_keys(struct fb_draw *e)
+{
+    return first_keys(e, (int64_t)param(e, 0), param(e, 1));
+}
+
+static double shifted_keys(struct fb_draw *e)
+{
+    return noise(e) + (e->input == FB_INPUT_K ? param(e, 0) : 0);
+}
+
+/* u = (1, ..., 1) / sqrt d. Every second query is noise + sign q u, every key noise + k u. */
+static double deep(struct fb_draw *e, double sign)
+{
+    double u = 1 / sqrt((double)e->problem->d);
+    if (e->input == FB_INPUT_Q && (e->row & 1))
+        return noise(e) + sign * param(e, 0) * u;
+    return noise(e) + (e->input == FB_INPUT_K ? param(e, 1) * u : 0);
+}
+
+static double deep_negative(struct fb_draw *e)
+{
+    return deep(e, -1);
+}
+
+static double deep_positive(struct fb_draw *e)
+{
+    return deep(e, 1);
+}
+
+/* Keys are rows of random signs; query i is `factor` times the signs of key i mod nk, which a
+ * causal mask lets it see. Rows of signs are nearly orthogonal, so that one key takes all the mass.
+ */
+static double one_hot(struct fb_draw *e)
+{
+    if (!is_input(e, FB_INPUT_Q, FB_INPUT_K))
+        return noise(e);
+    struct fb_draw key = *e;
+    key.input = FB_INPUT_K;
+    if (e->input == FB_INPUT_Q) {
+        int64_t nk = fb_problem_len_k(e->problem, e->batch);
+        key.row = nk ? e->row % nk : 0;
+        key.head = e->head / (e->problem->h / e->problem->hk);
+    }
+    double sign = fb_draw_uniform(&key, FB_STREAM_MAIN) < 0.5 ? -1 : 1;
+    return e->input == FB_INPUT_Q ? sign * param(e, 0) : sign;
+}
+
+/* ---- Repetition ------------------------------------------------------------------------------ */
+
+static double equal_keys(struct fb_draw *e)
+{
+    struct fb_draw first = *e;
+    first.row = e->input == FB_INPUT_K ? 0 : e->row;
+    return noise(&first);
+}
+
+static double repeat(struct fb_draw *e)
+{
+    struct fb_draw first = *e;
+    int64_t run = (int64_t)param(e, 0);
+    first.row = run ? e->row - e->row % run : 0;
+    return noise(&first);
+}
+
+/* ---- Exact certificate ----------------------------------------------------------------------- */
+
+static double integer_within(struct fb_draw *e, int bound)
+{
+    return floor(fb_draw_uniform(e, FB_STREAM_MAIN) * (2 * bound + 1)) - bound;
+}
+
+/* The row's probabilities are exact: it sees 2^m keys, in whole pairs (2t, 2t + 1). */
+static bool is_dyadic_row(const struct fb_draw *e)
+{
+    int64_t lo, hi, nk = fb_problem_len_k(e->problem, e->batch);
+    fb_problem_visible(e->problem, fb_problem_len_q(e->problem, e->batch), nk, e->row, &lo, &hi);
+    int64_t keys = hi - lo + 1;
+    return keys > 0 && !(keys & (keys - 1)) && !(lo & 1);
+}
+
+/* q lives in the first half of the columns and k in the second: s = 0, p = 1 / keys. Values come in
+ * pairs b + a, b - a: o = b. With a scale that is a power of two every sum is a small integer times
+ * a power of two: gradients must come out bit for bit, in any order and from bf16 or fp16 p and ds;
+ * anything lost, doubled or rounded on the way shows. */
+static double dyadic(struct fb_draw *e)
+{
+    int64_t half = e->problem->d / 2;
+    struct fb_draw other = *e;
+    switch (e->input) {
+    case FB_INPUT_Q:
+        return e->column < half ? integer_within(e, 2) : 0;
+    case FB_INPUT_K:
+        return e->column < half ? 0 : integer_within(e, 2);
+    case FB_INPUT_V:
+        other.row = e->row & ~INT64_C(1); /* a of the pair */
+        double a = integer_within(&other, e->problem->dv > 128 ? 1 : 2);
+        other.row = FB_PROBLEM_MAX_N; /* b of the column */
+        return integer_within(&other, 4) + (e->row & 1 ? -a : a);
+    default:
+        return is_dyadic_row(e) ? integer_within(e, 1) : 0;
+    }
+}
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+/* Every dk and dv that this query does not see, and every other dq, is exactly zero. */
+static double one_row(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_DOUT && e->row != (int64_t)param(e, 0) ? 0 : noise(e);
+}
+
+/* Every dq that does not see this key is exactly zero. */
+static double one_key(struct fb_draw *e)
+{
+    return e->input == FB_INPUT_K && e->row != (int64_t)param(e, 0) ? 0 : noise(e);
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+const struct fb_distribution fb_distributions[] = {
+    {"randn", "standard normal", {{"sigma", 1, 0, 1e4}, {"dout", 1, 0, 1e4}}, randn, NULL},
+    {"uniform",
+     "uniform on [low, high)",
+     {{"low", -1, -1e4, 1e4}, {"high", 1, -1e4, 1e4}},
+     uniform,
+     NULL},
+    {"ones", "all one", {{NULL, 0, 0, 0}}, one, one},
+    {"zeros", "all zero", {{NULL, 0, 0, 0}}, zero, zero},
+    {"flat", "q = 0, so that every visible key has the same p", {{NULL, 0, 0, 0}}, flat, NULL},
+    {"constant-dout",
+     "dout = value, the rest sigma times normal",
+     {{"value", 1, -1e4, 1e4}, {"sigma", 1, 0, 1e4}},
+     constant_dout,
+     NULL},
+    {"outliers",
+     "normal plus, with probability p, sigma times normal",
+     {{"sigma", 10, 0, 1e4}, {"p", 0.001, 0, 1}},
+     outliers,
+     NULL},
+    {"heavy-tailed",
+     "sigma times Student's t with 2 degrees of freedom, cut at `most`",
+     {{"sigma", 0.5, 0, 1e4}, {"most", 256, 0, 65280}},
+     heavy_tailed,
+     NULL},
+    {"channel",
+     "one column of k is about k and of q about q",
+     {{"index", 3, 0, 255}, {"k", 20, -1e4, 1e4}, {"q", 1, -1e4, 1e4}},
+     channel,
+     NULL},
+    {"mean",
+     "v and dout = mean + sigma normal",
+     {{"mean", 1, -1e4, 1e4}, {"sigma", 0.25, 0, 1e4}},
+     mean,
+     NULL},
+    {"one-signed", "v and dout = factor |normal|", {{"factor", 1, -1e4, 1e4}}, one_signed, NULL},
+    {"alternating",
+     "v = |normal|, dout = |normal| with the sign of (-1)^row",
+     {{NULL, 0, 0, 0}},
+     alternating,
+     NULL},
+    {"peaky", "q = factor normal", {{"factor", 8, 0, 1e4}}, peaky, NULL},
+    {"sink", "the logit of key 0 is `logit`", {{"logit", 8, -100, 100}}, sink, NULL},
+    {"multi-sink",
+     "the first keys share the largest logit; v within [-4, -2)",
+     {{"keys", 2, 1, 1e6}, {"logit", 12, -100, 100}},
+     multi_sink,
+     NULL},
+    {"early-keys",
+     "the first keys have logits around `logit`",
+     {{"keys", 16, 1, 1e6}, {"logit", 6, -100, 100}},
+     early_keys,
+     NULL},
+    {"shifted-keys", "k = normal + shift", {{"shift", 4, -1e4, 1e4}}, shifted_keys, NULL},
+    {"deep-negative",
+     "odd queries have logits around -q k scale",
+     {{"q", 160, 0, 1e4}, {"k", 16, 0, 1e4}},
+     deep_negative,
+     NULL},
+    {"deep-positive",
+     "odd queries have logits around +q k scale",
+     {{"q", 160, 0, 1e4}, {"k", 16, 0, 1e4}},
+     deep_positive,
+     NULL},
+    {"one-hot",
+     "query i is factor times key i mod nk, rows of random signs",
+     {{"factor", 16, 0, 1e4}},
+     one_hot,
+     NULL},
+    {"equal-keys", "all keys are one row, so that dq = 0", {{NULL, 0, 0, 0}}, equal_keys, NULL},
+    {"repeat",
+     "rows come in runs of equal ones; 0: all are one row",
+     {{"run", 0, 0, 1e9}},
+     repeat,
+     NULL},
+    {"tiny", "normal times 2^exponent", {{"exponent", -8, -24, 0}}, tiny, NULL},
+    {"huge", "q = k = value", {{"value", 1000, -65280, 65280}}, huge, NULL},
+    {"large-dout", "dout = normal times 2^exponent", {{"exponent", 9, -24, 15}}, large_dout, NULL},
+    {"dyadic",
+     "gradients that come out bit for bit; nk and 1/scale powers of two",
+     {{NULL, 0, 0, 0}},
+     dyadic,
+     zero},
+    {"one-row", "dout is zero but in query row `row`", {{"row", 0, 0, 1e9}}, one_row, zero},
+    {"one-key", "k is zero but in key row `key`", {{"key", 0, 0, 1e9}}, one_key, NULL},
+};
+
+const int fb_distribution_count = sizeof fb_distributions / sizeof *fb_distributions;
+
+bool fb_inputs_exact(const struct fb_recipe *recipe, const struct fb_problem *p)
+{
+    int exponent;
+    bool terms = p->softcap != 0 || p->alibi || p->bias || p->dropout > 0 || p->sink;
+    return fb_distributions[recipe->dist].value == dyadic && p->dtype != FB_FP32 && !terms &&
+           p->d % 2 == 0 && fabs(frexp(p->scale, &exponent)) == 0.5;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * inputs.h: how the input tensors of a case are made. A recipe is text,
+ *
+ *     DIST[:key=value[:key=value]...]@SEED        randn@1   sink:logit=12@7   outliers:p=0.01@3
+ *
+ * The value of an element is a function of (recipe, tensor, batch, head, row, column) and of the
+ * problem's d, dv, scale and head group: not of b, h, n, dtype, layout, strides, threads or
+ * machine. A batch or a sequence of a larger problem therefore holds the data of the smaller one.
+ * All values are exact in fp32, bf16 and fp16 at once: 8 significant bits, a multiple of 2^-24 and
+ * at most 65280 in magnitude.
+ */
+#ifndef FB_DATA_INPUTS_H
+#define FB_DATA_INPUTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flashback.h"
+
+#define FB_RECIPE_TEXT 192
+#define FB_RECIPE_PARAMS 3
+
+struct fb_recipe {
+    int dist; /* row of the table of distributions, see fb_recipe_describe */
+    double param[FB_RECIPE_PARAMS];
+    uint64_t seed;
+};
+
+/* FB_USAGE names the distribution, key or value and what is allowed. */
+enum fb_status fb_recipe_parse(struct fb_recipe *recipe, const char *text);
+
+/* Canonical: parameters in the order of the table, those at their default left out. */
+void fb_recipe_print(const struct fb_recipe *recipe, char text[FB_RECIPE_TEXT]);
+
+bool fb_recipe_equal(const struct fb_recipe *a, const struct fb_recipe *b);
+
+/* The index-th distribution: its name, one line about it and its parameters with their defaults
+ * ("logit=8"). false past the end. For help texts and documents. */
+bool fb_recipe_describe(int index, const char **name, const char **summary,
+                        char params[FB_RECIPE_TEXT]);
+
+/* The input tensors a recipe fills. */
+enum fb_input {
+    FB_INPUT_Q,
+    FB_INPUT_K,
+    FB_INPUT_V,
+    FB_INPUT_DOUT,
+    FB_INPUT_DLSE,
+    FB_INPUT_BIAS,
+    FB_INPUT_SINK
+};
+
+/* One element, where row counts inside its sequence. lse-shaped tensors have column 0; bias has
+ * row = query and column = key; sink has its head only. */
+double fb_input_value(const struct fb_recipe *recipe, const struct fb_problem *problem,
+                      enum fb_input input, int64_t batch, int64_t head, int64_t row,
+                      int64_t column);
+
+/* Fills one strided tensor in host memory. Dimensions with stride 0 are written once, with the
+ * values of index 0. */
+void fb_input_fill(const struct fb_recipe *recipe, const struct fb_problem *problem,
+                   enum fb_input input, const struct fb_tensor *tensor);
+
+/* The ALiBi slopes are part of the problem, not of the recipe. Nothing where alibi has no data. */
+void fb_input_fill_slopes(const struct fb_problem *problem, const struct fb_tensor *alibi);
+
+/* Fills all inputs that args holds (data != NULL), the ALiBi slopes of the problem among them. */
+void fb_inputs_fill(const struct fb_recipe *recipe, const struct fb_problem *problem,
+                    const struct fb_args *args);
+
+/* Do the gradients of this problem on these inputs come out bit for bit under standard numerics?
+ * The recipe is dyadic, the scale a power of two, the tensors narrow (so that p and ds are rounded
+ * to what they ought to be) and nothing else enters the scores. */
+bool fb_inputs_exact(const struct fb_recipe *recipe, const struct fb_problem *problem);
+
+/* value rounded to what bf16 and fp16 both hold; beyond 65280 it is clamped. */
+double fb_input_round(double value);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * bench.h: one case at work inside a worker: its variant, its buffers, its record. Checking
+ * (check_case.c) and timing (time_cases.c) both go through the four calls below, which tell the
+ * beacon whose call is under way.
+ */
+#ifndef FB_WORK_BENCH_H
+#define FB_WORK_BENCH_H
+
+#include "data/buffers.h"
+#include "measure/context.h"
+#include "measure/device.h"
+#include "work/worker.h"
+#include "verify/judge.h"
+
+/* What the positive control of the determinism test showed on the inputs of a group. */
+enum fb_control {
+    FB_CONTROL_UNKNOWN,   /* not asked for yet */
+    FB_CONTROL_VARIED,    /* its bits changed: equal bits mean something here */
+    FB_CONTROL_STILL,     /* no variation observed */
+    FB_CONTROL_TOO_SMALL, /* with so few elements and tiles there is none to be expected */
+    FB_CONTROL_NONE       /* no variant of this backend adds in any order */
+};
+
+/* What the cases of a group share. */
+struct fb_shared {
+    struct fb_worker *worker;
+    const struct fb_measure *measure;
+    struct fb_problem problem;
+    struct fb_buffers inputs; /* host memory: the master copy of the inputs; its outputs are where
+                                 those of a device are fetched to */
+    struct fb_judge *judge;
+    const uint8_t *keep; /* dropout mask given from outside (golden data), or NULL */
+    int threads;
+    enum fb_control control;
+};
+
+struct fb_bench {
+    struct fb_shared *shared;
+    size_t index; /* in the group */
+    const struct fb_variant *variant;
+    struct fb_numerics numerics;
+    size_t saved_bytes, workspace_bytes;
+    struct fb_plan plan;
+    struct fb_record record;
+    double begun;
+    bool sent;
+    bool torn; /* it wrote where it must not, or the device failed under it: the process is not
+                  to be trusted any more */
+    struct fb_device *device; /* where it runs; NULL before fb_bench_ask */
+    /* While open: */
+    bool open;
+    struct fb_problem problem; /* its own copy: the others' stays what it is, whatever is done */
+    struct fb_buffers buffers;
+    struct fb_host_context host;
+    struct fb_phases phases;
+    void *state;
+};
+
+/* Asks the variant whether and with how much memory it takes the case. FB_REFUSED says why not. */
+enum fb_status fb_bench_ask(struct fb_bench *bench);
+
+/* Allocates, copies the inputs, prepares. */
+enum fb_status fb_bench_open(struct fb_bench *bench);
+void fb_bench_close(struct fb_bench *bench);
+
+/* Enqueue; on a device the beacon stays until fb_bench_wait, which waits for the work. */
+enum fb_status fb_bench_forward(struct fb_bench *bench);
+enum fb_status fb_bench_backward(struct fb_bench *bench);
+enum fb_status fb_bench_wait(struct fb_bench *bench);
+
+/* The tensors that the pass wrote, in host memory; valid until the next fetch of the group. */
+enum fb_status fb_bench_fetch(struct fb_bench *bench, enum fb_pass pass, struct fb_args *outputs);
+
+/* Ends the case: verdict and reason into the record, and the record to the supervisor. */
+enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason);
+
+/* The same after a failed call or allocation: takes the message, and clears it. FB_REFUSED and
+ * FB_NO_MEMORY are refusals, FB_DEVICE and the rest crashes of the variant. */
+enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status);
+
+/* Stage 1: one checked forward and backward, determinism, memory. Fills the record; `timeable` says
+ * whether the case may go on to be timed. */
+enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable);
+
+/* Stage 2: times the given benches in turn, and finishes each. */
+enum fb_status fb_benches_time(struct fb_bench *const *benches, size_t count);
+
+#endif

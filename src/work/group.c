@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * group.c: the worker's side of a group: inputs and reference once, then stage 1 (check) for each
+ * case, then stage 2 (timing) for those that passed, in turn.
+ */
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "core/clock.h"
+#include "core/numerics.h"
+#include "core/problem.h"
+#include "core/registry.h"
+#include "core/status.h"
+#include "data/inputs.h"
+#include "measure/machine.h"
+#include "work/bench.h"
+#include "cases/describe.h"
+#include "cases/golden.h"
+#include "cases/input_file.h"
+
+struct work {
+    const struct fb_group *group;
+    struct fb_shared shared;
+    struct fb_golden_case golden; /* the group of a golden file, where the recipe names one */
+    bool exact;                   /* the inputs leave nothing to round */
+    uint8_t *file_keep;           /* the dropout mask of an input file, where it holds one */
+    struct fb_bench *benches;     /* [group->count] */
+    struct fb_bench **timeable;
+    size_t timeable_count;
+};
+
+/* ---- Setting up ---------------------------------------------------------------------------------
+ */
+
+static enum fb_status stamp(struct fb_record *record)
+{
+    char text[FB_CLOCK_STAMP];
+    fb_clock_stamp(text);
+    return fb_text_set(&record->started, "%s", text);
+}
+
+static enum fb_status make_bench(struct work *work, size_t index)
+{
+    const struct fb_group *group = work->group;
+    struct fb_bench *bench = &work->benches[index];
+    struct fb_case one;
+    bench->shared = &work->shared;
+    bench->index = index;
+    bench->begun = fb_clock_now();
+    fb_record_init(&bench->record);
+    FB_TRY(fb_registry_get(group->variant[index], &bench->variant));
+    FB_TRY(fb_numerics_parse(&bench->numerics, group->numerics[index]));
+    FB_TRY(fb_case_make(&one, group->variant[index], group->problem, group->numerics[index],
+                        group->recipe, group->threads));
+    fb_beacon_set(work->shared.worker->beacon, (int)index, FB_STAGE_PREPARE); /* asks for tiles */
+    enum fb_status status = fb_describe_case(&bench->record, &one);
+    fb_beacon_set(work->shared.worker->beacon, (int)index, FB_STAGE_REFERENCE);
+    fb_case_free(&one);
+    FB_TRY(status);
+    return stamp(&bench->record);
+}
+
+static enum fb_status fill_inputs(struct work *work)
+{
+    struct fb_shared *shared = &work->shared;
+    struct fb_recipe recipe;
+    if (fb_golden_is_recipe(work->group->recipe)) {
+        FB_TRY(fb_golden_load(work->group->recipe, &work->golden));
+        shared->keep = work->golden.keep;
+        return fb_golden_copy_inputs(&work->golden, &shared->inputs.args);
+    }
+    if (fb_input_file_is_recipe(work->group->recipe)) {
+        FB_TRY(fb_input_file_fill(work->group->recipe, &shared->inputs.args, &work->file_keep));
+        shared->keep = work->file_keep;
+        return FB_OK;
+    }
+    FB_TRY(fb_recipe_parse(&recipe, work->group->recipe));
+    fb_inputs_fill(&recipe, &shared->problem, &shared->inputs.args);
+    work->exact = fb_inputs_exact(&recipe, &shared->problem);
+    return FB_OK;
+}
+
+static enum fb_status open_shared(struct work *work)
+{
+    struct fb_shared *shared = &work->shared;
+    const struct fb_buffers_options plain = {0};
+    struct fb_plan plan;
+    FB_TRY(fb_plan_make(&plan, &shared->problem, &fb_numerics_standard, NULL));
+    FB_TRY(fb_plan_check(&plan, &fb_memory_host, 0));
+    FB_TRY(fb_buffers_make(&shared->inputs, &fb_memory_host, &shared->problem,
+                           &fb_numerics_standard, &plain));
+    return fill_inputs(work);
+}
+
+static enum fb_status open_judge(struct work *work)
+{
+    const struct fb_judge_options options = {
+        .keep = work->shared.keep, .seed = 1, .exact = work->exact};
+    if (work->shared.judge)
+        return FB_OK;
+    return fb_judge_open(&work->shared.judge, &work->shared.inputs.args, &options);
+}
+
+/* ---- Working ------------------------------------------------------------------------------------
+ */
+
+/* A run that is not asked for errors still checks: nothing is timed that has not passed. */
+static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
+{
+    bool timeable = false;
+    enum fb_status status = fb_bench_ask(bench);
+    if (status == FB_OK && work->shared.keep && !fb_variant_accepts(bench->variant, FB_ACCEPT_KEEP))
+        status = fb_fail(FB_REFUSED, "takes no dropout mask from outside, which this data has");
+    if (status == FB_OK) {
+        FB_TRY(open_judge(work));
+        status = fb_bench_check(bench, &timeable);
+    }
+    if (status != FB_OK)
+        return fb_bench_fail(bench, status);
+    if (timeable && work->group->timed && (work->group->measure.what & FB_WHAT_SPEED)) {
+        work->timeable[work->timeable_count++] = bench;
+        return FB_OK;
+    }
+    char verdict[32], reason[512];
+    snprintf(verdict, sizeof verdict, "%s", fb_text(bench->record.verdict));
+    snprintf(reason, sizeof reason, "%s", fb_text(bench->record.reason));
+    return fb_bench_finish(bench, verdict, reason);
+}
+
+static enum fb_status work_benches(struct work *work)
+{
+    for (size_t i = 0; i < work->group->count; i++) {
+        FB_TRY(check_bench(work, &work->benches[i]));
+        if (work->benches[i].torn)
+            return fb_worker_leave(work->shared.worker);
+    }
+    return work->timeable_count ? fb_benches_time(work->timeable, work->timeable_count) : FB_OK;
+}
+
+/* Nothing is to be found out but whether the cases are taken. */
+static enum fb_status ask_benches(struct work *work)
+{
+    for (size_t i = 0; i < work->group->count; i++) {
+        struct fb_bench *bench = &work->benches[i];
+        enum fb_status status = fb_bench_ask(bench);
+        FB_TRY(status == FB_OK ? fb_bench_finish(bench, "", "") : fb_bench_fail(bench, status));
+    }
+    return FB_OK;
+}
+
+/* Inputs of many GiB are not made for cases that are refused. */
+static bool any_is_taken(struct work *work)
+{
+    for (size_t i = 0; i < work->group->count; i++) {
+        if (fb_bench_ask(&work->benches[i]) == FB_OK)
+            return true;
+        fb_status_clear();
+    }
+    return false;
+}
+
+/* No memory for them, a value that the type cannot hold, a file that is damaged or has gone. */
+static bool is_input_failure(enum fb_status status)
+{
+    return status == FB_REFUSED || status == FB_NO_MEMORY || status == FB_IO ||
+           status == FB_CORRUPT || status == FB_USAGE;
+}
+
+/* The inputs or the reference could not be had: that is the fate of every case left, and no fault
+ * of a variant. */
+static enum fb_status refuse_rest(struct work *work, bool unread)
+{
+    char reason[FB_UNREAD_ROOM];
+    snprintf(reason, sizeof reason, "%s", fb_status_message());
+    fb_status_clear();
+    for (size_t i = 0; i < work->group->count; i++)
+        if (!work->benches[i].sent)
+            FB_TRY(fb_bench_finish(&work->benches[i], "refused", reason));
+    return unread ? fb_worker_unread(work->shared.worker, reason) : FB_OK;
+}
+
+enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group)
+{
+    struct work work = {.group = group, .shared = {.worker = worker, .measure = &group->measure}};
+    enum fb_status status;
+    FB_TRY(fb_problem_parse(&work.shared.problem, group->problem));
+    work.shared.threads = group->threads ? group->threads : fb_machine_cpus();
+#ifdef _OPENMP
+    omp_set_num_threads(work.shared.threads); /* variants plan their workspace for as many */
+#endif
+    work.benches = calloc(group->count, sizeof *work.benches);
+    work.timeable = calloc(group->count, sizeof *work.timeable);
+    if (!work.benches || !work.timeable) {
+        status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", group->count);
+        goto out;
+    }
+    for (size_t i = 0; i < group->count; i++)
+        FB_TRY_OUT(make_bench(&work, i));
+    bool work_them = group->measure.what && any_is_taken(&work);
+    status = work_them ? open_shared(&work) : FB_OK;
+    const bool unread = status == FB_IO || status == FB_CORRUPT; /* the file of inputs */
+    if (status == FB_OK)
+        status = work_them ? work_benches(&work) : ask_benches(&work);
+    if (is_input_failure(status))
+        FB_TRY_OUT(refuse_rest(&work, unread));
+out:
+    for (size_t i = 0; work.benches && i < group->count; i++) {
+        fb_bench_close(&work.benches[i]);
+        fb_record_free(&work.benches[i].record);
+    }
+    fb_judge_close(work.shared.judge);
+    fb_buffers_free(&work.shared.inputs);
+    fb_golden_case_free(&work.golden);
+    free(work.file_keep);
+    fb_problem_free(&work.shared.problem);
+    free(work.benches);
+    free(work.timeable);
+    return status;
+}

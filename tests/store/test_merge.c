@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * test_merge.c: shards and files become one set.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/status.h"
+#include "store/journal.h"
+#include "tests/report/make_records.h"
+#include "tests/tap.h"
+
+static const char *variant = "cpu-split"; /* of what is put down next */
+static char folder[] = "/tmp/flashback-merge-XXXXXX";
+
+/* Records first to last - 1 of a run on a host, as folder/name; bwd_ms is `ms` where positive. */
+static char *put(const char *name, const char *host, int shard, int shards, int first, int last,
+                 double ms)
+{
+    struct fb_results results;
+    struct fb_run run;
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        exit(99);
+    fb_results_init(&results);
+    make_run(&run, host, shard, shards);
+    fb_results_add_run(&results, &run);
+    for (int i = first; i < last; i++) {
+        struct fb_record record;
+        make_numbered(&record, i, 3);
+        fb_text_set(&record.variant, "%s", variant);
+        record.run = 0;
+        if (ms > 0)
+            record.bwd_ms = ms;
+        fb_results_add(&results, &record);
+    }
+    fb_results_write(&results, path);
+    fb_results_free(&results);
+    return path;
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 99;
+    char *one = put("1.h5", "here", 0, 3, 0, 4, 0), *two = put("2.h5", "here", 1, 3, 4, 9, 0),
+         *three = put("3.h5", "there", 2, 3, 9, 11, 0), *again = put("4.h5", "here", 0, 3, 2, 4, 7),
+         *rival = put("5.h5", "there", 0, 3, 3, 4, 7), *other, *notes;
+    struct fb_results all;
+    variant = "cpu-ordered";
+    other = put("6.h5", "there", 0, 3, 1, 4, 7);
+
+    const char *const shards[] = {one, two, three};
+    tap_ok(fb_results_merge(&all, shards, 3, &notes) == FB_OK && all.record_count == 11 && !notes,
+           "three shards make the whole");
+    tap_ok(all.run_count == 3 && all.records[0].run == 0 && all.records[4].run == 1 &&
+               all.records[10].run == 2 && !strcmp(fb_run_get(&all.runs[2], "host"), "there"),
+           "each record keeps its run");
+    size_t wrong = 0;
+    for (int i = 0; i < 11; i++) {
+        struct fb_record wanted;
+        make_numbered(&wanted, i, 3);
+        wanted.run = all.records[i].run;
+        wrong += !same_record(&wanted, &all.records[i]);
+        fb_record_free(&wanted);
+    }
+    tap_ok(!wrong, "and its values");
+    fb_results_free(&all);
+
+    const char *const part[] = {one, three};
+    bool merged = fb_results_merge(&all, part, 2, &notes) == FB_OK;
+    tap_ok(merged && strstr(fb_text(notes), "1 of 3 shards are missing"),
+           "a missing shard is told: %.*s", (int)strcspn(fb_text(notes), "\n"), fb_text(notes));
+    fb_results_free(&all);
+    free(notes);
+
+    const char *const twice[] = {one, two, three, again};
+    tap_ok(fb_results_merge(&all, twice, 4, &notes) == FB_OK && all.record_count == 11 &&
+               all.records[3].bwd_ms == 7 && all.records[3].run == 3 && all.records[1].bwd_ms != 7,
+           "a case measured again on the same machine replaces the older one");
+    tap_ok(notes && strstr(notes, "2 cases replace"), "and that is told");
+    fb_results_free(&all);
+    free(notes);
+
+    const char *const rivals[] = {one, rival};
+    fb_status_clear();
+    tap_ok(fb_results_merge(&all, rivals, 2, &notes) == FB_USAGE && !notes &&
+               strstr(fb_status_message(), "host: here, there"),
+           "one case on two machines is refused: %s", fb_status_message());
+    fb_results_free(&all);
+
+    const char *const mixed[] = {one, other}, *const named[] = {"cpu-ordered", "cpu-nobody"};
+    merged = fb_results_merge_variants(&all, mixed, 2, named, 1, &notes) == FB_OK;
+    tap_ok(merged && !notes && all.record_count == 3 &&
+               !strcmp(fb_text(all.records[0].variant), "cpu-ordered") && all.records[0].run == 1,
+           "one variant of files that disagree about another; shards are not missed");
+    fb_results_free(&all);
+    fb_status_clear();
+    tap_ok(fb_results_merge_variants(&all, mixed, 2, named, 2, &notes) == FB_USAGE && !notes &&
+               !all.record_count && strstr(fb_status_message(), "cpu-nobody"),
+           "a variant that no file has: %s", fb_status_message());
+
+    const char *const absent[] = {one, "/nonexistent.h5"};
+    fb_status_clear();
+    tap_ok(fb_results_merge(&all, absent, 2, &notes) == FB_IO && !notes && !all.record_count,
+           "a file that is not there: %s", fb_status_message());
+    fb_results_free(&all);
+
+    char *paths[] = {one, two, three, again, rival, other};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        unlink(paths[i]);
+        free(paths[i]);
+    }
+    rmdir(folder);
+    return tap_done();
+}
