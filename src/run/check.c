@@ -16,7 +16,7 @@
 #include "cases/set.h"
 #include "run/provenance.h"
 #include "cases/golden.h"
-#include "work/plugin.h"
+#include "run/plugins.h"
 #include "run/supervisor.h"
 #include "run/tally.h"
 #include "verify/sample.h"

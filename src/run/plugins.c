@@ -2,6 +2,8 @@
  *
  * plugins.c: the supervisor's side of plug-ins: it never opens one.
  */
+#include "run/plugins.h"
+
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include "core/numbers.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "work/plugin.h"
 #include "run/process.h"
 #include "run/supervisor.h"
 

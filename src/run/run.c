@@ -13,7 +13,7 @@
 #include "core/status.h"
 #include "measure/device.h"
 #include "run/provenance.h"
-#include "work/plugin.h"
+#include "run/plugins.h"
 #include "run/progress.h"
 #include "cases/protocol.h"
 #include "run/supervisor.h"

@@ -11,7 +11,7 @@
 
 static void mark(const struct fb_bench *bench, enum fb_stage stage)
 {
-    fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, stage);
+    fb_beacon_set(bench->shared->channel->beacon, (int)bench->index, stage);
 }
 
 /* The index stays: when the harness dies on what a call left behind (a torn heap, say), that call
@@ -21,7 +21,7 @@ static void mark(const struct fb_bench *bench, enum fb_stage stage)
 static void unmark(const struct fb_bench *bench)
 {
     fesetenv(FE_DFL_ENV);
-    fb_beacon_set(bench->shared->worker->beacon, (int)bench->index, FB_STAGE_REFERENCE);
+    fb_beacon_set(bench->shared->channel->beacon, (int)bench->index, FB_STAGE_REFERENCE);
 }
 
 /* What timing takes of the device's memory beside the case. */
@@ -183,7 +183,7 @@ enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, cons
     bench->record.wall_s = fb_clock_now() - bench->begun;
     FB_TRY(fb_describe_end(&bench->record, verdict, reason));
     bench->sent = true;
-    return fb_worker_send(bench->shared->worker, bench->index, &bench->record);
+    return fb_channel_send(bench->shared->channel, bench->index, &bench->record);
 }
 
 enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * bench.h: one case at work inside a worker: its variant, its buffers, its record. Checking
- * (check_case.c) and timing (time_cases.c) both go through the four calls below, which tell the
- * beacon whose call is under way.
+ * (check_case.h) and timing (time_cases.h) both go through the calls below, which tell the beacon
+ * whose call is under way.
  */
 #ifndef FB_WORK_BENCH_H
 #define FB_WORK_BENCH_H
@@ -10,8 +10,8 @@
 #include "data/buffers.h"
 #include "measure/context.h"
 #include "measure/device.h"
-#include "work/worker.h"
 #include "verify/judge.h"
+#include "work/channel.h"
 
 /* What the positive control of the determinism test showed on the inputs of a group. */
 enum fb_control {
@@ -24,7 +24,7 @@ enum fb_control {
 
 /* What the cases of a group share. */
 struct fb_shared {
-    struct fb_worker *worker;
+    struct fb_channel *channel;
     const struct fb_measure *measure;
     struct fb_problem problem;
     struct fb_buffers inputs; /* host memory: the master copy of the inputs; its outputs are where
@@ -78,12 +78,5 @@ enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, cons
 /* The same after a failed call or allocation: takes the message, and clears it. FB_REFUSED and
  * FB_NO_MEMORY are refusals, FB_DEVICE and the rest crashes of the variant. */
 enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status);
-
-/* Stage 1: one checked forward and backward, determinism, memory. Fills the record; `timeable` says
- * whether the case may go on to be timed. */
-enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable);
-
-/* Stage 2: times the given benches in turn, and finishes each. */
-enum fb_status fb_benches_time(struct fb_bench *const *benches, size_t count);
 
 #endif

@@ -5,12 +5,13 @@
  * Equal bits mean something only where bits could have differed, so a variant that adds in any
  * order runs beside as a positive control.
  */
+#include "work/check_determinism.h"
+
 #include <string.h>
 
 #include "core/mix.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "work/check_private.h"
 #include "verify/determinism.h"
 
 enum condition { AT_REST, LOADED, FEWER_THREADS, CONDITIONS };

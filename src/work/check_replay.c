@@ -9,12 +9,13 @@
  *   Future perturbation. Under a causal mask keys from the middle on change their sign; o, lse and
  * dq of the queries that see none of them keep their bits, or the variant looks where it must not.
  */
+#include "work/check_replay.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/problem.h"
 #include "core/status.h"
-#include "work/check_private.h"
 #include "verify/sample.h"
 
 /* Of larger batches the first ones, the last and one in the middle go alone. */
@@ -142,7 +143,7 @@ static enum fb_status open_replay(struct replay *r, const struct fb_bench *bench
     const struct fb_buffers_options plain = {0};
     const struct fb_args *from = &bench->shared->inputs.args;
     *r = (struct replay){
-        .shared = {.worker = bench->shared->worker,
+        .shared = {.channel = bench->shared->channel,
                    .measure = bench->shared->measure,
                    .keep = bench->shared->keep, /* only whole batches come with dropout */
                    .threads = bench->shared->threads},

@@ -3,6 +3,8 @@
  * group.c: the worker's side of a group: inputs and reference once, then stage 1 (check) for each
  * case, then stage 2 (timing) for those that passed, in turn.
  */
+#include "work/group.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef _OPENMP
@@ -17,6 +19,8 @@
 #include "data/inputs.h"
 #include "measure/machine.h"
 #include "work/bench.h"
+#include "work/check_case.h"
+#include "work/time_cases.h"
 #include "cases/describe.h"
 #include "cases/golden.h"
 #include "cases/input_file.h"
@@ -55,9 +59,9 @@ static enum fb_status make_bench(struct work *work, size_t index)
     FB_TRY(fb_numerics_parse(&bench->numerics, group->numerics[index]));
     FB_TRY(fb_case_make(&one, group->variant[index], group->problem, group->numerics[index],
                         group->recipe, group->threads));
-    fb_beacon_set(work->shared.worker->beacon, (int)index, FB_STAGE_PREPARE); /* asks for tiles */
+    fb_beacon_set(work->shared.channel->beacon, (int)index, FB_STAGE_PREPARE); /* asks for tiles */
     enum fb_status status = fb_describe_case(&bench->record, &one);
-    fb_beacon_set(work->shared.worker->beacon, (int)index, FB_STAGE_REFERENCE);
+    fb_beacon_set(work->shared.channel->beacon, (int)index, FB_STAGE_REFERENCE);
     fb_case_free(&one);
     FB_TRY(status);
     return stamp(&bench->record);
@@ -135,7 +139,7 @@ static enum fb_status work_benches(struct work *work)
     for (size_t i = 0; i < work->group->count; i++) {
         FB_TRY(check_bench(work, &work->benches[i]));
         if (work->benches[i].torn)
-            return fb_worker_leave(work->shared.worker);
+            return fb_channel_leave(work->shared.channel);
     }
     return work->timeable_count ? fb_benches_time(work->timeable, work->timeable_count) : FB_OK;
 }
@@ -179,12 +183,12 @@ static enum fb_status refuse_rest(struct work *work, bool unread)
     for (size_t i = 0; i < work->group->count; i++)
         if (!work->benches[i].sent)
             FB_TRY(fb_bench_finish(&work->benches[i], "refused", reason));
-    return unread ? fb_worker_unread(work->shared.worker, reason) : FB_OK;
+    return unread ? fb_channel_unread(work->shared.channel, reason) : FB_OK;
 }
 
-enum fb_status fb_group_work(struct fb_worker *worker, const struct fb_group *group)
+enum fb_status fb_group_work(struct fb_channel *channel, const struct fb_group *group)
 {
-    struct work work = {.group = group, .shared = {.worker = worker, .measure = &group->measure}};
+    struct work work = {.group = group, .shared = {.channel = channel, .measure = &group->measure}};
     enum fb_status status;
     FB_TRY(fb_problem_parse(&work.shared.problem, group->problem));
     work.shared.threads = group->threads ? group->threads : fb_machine_cpus();

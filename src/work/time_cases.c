@@ -3,6 +3,8 @@
  * time_cases.c: stage 2 of a group. The backward of all its cases is sampled in turn, then the
  * forward; what is measured goes into the records.
  */
+#include "work/time_cases.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,6 @@
 #include "measure/stats.h"
 #include "measure/timer.h"
 #include "core/cost.h"
-#include "work/bench.h"
 
 /* ---- How ----------------------------------------------------------------------------------------
  */
@@ -188,7 +189,7 @@ static enum fb_status leave_if_lost(struct fb_bench *const *benches, const struc
     for (size_t i = 0; i < count; i++)
         if (series[i].stop == FB_STOP_FAILED && series[i].status == FB_DEVICE) {
             FB_TRY(fail_series(benches[i], &series[i]));
-            return fb_worker_leave(benches[i]->shared->worker);
+            return fb_channel_leave(benches[i]->shared->channel);
         }
     return FB_OK;
 }
@@ -356,7 +357,7 @@ enum fb_status fb_benches_time(struct fb_bench *const *benches, size_t count)
             bool is_open;
             FB_TRY_OUT(open_for_timing(benches[done + i], &is_open));
             if (benches[done + i]->torn)
-                FB_TRY_OUT(fb_worker_leave(benches[0]->shared->worker));
+                FB_TRY_OUT(fb_channel_leave(benches[0]->shared->channel));
             if (is_open)
                 open[opened++] = benches[done + i];
         }

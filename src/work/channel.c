@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "work/channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/status.h"
+
+enum fb_status fb_channel_open(struct fb_channel *channel)
+{
+    channel->records = fdopen(FB_WORKER_RECORDS, "w");
+    channel->beacon = mmap(NULL, sizeof *channel->beacon, PROT_READ | PROT_WRITE, MAP_SHARED,
+                           FB_WORKER_BEACON, 0);
+    if (!channel->records || channel->beacon == MAP_FAILED)
+        return fb_fail(FB_USAGE, "worker: started by 'flashback run' and 'check', not by hand");
+    close(FB_WORKER_BEACON); /* the page stays; whoever writes into every file there is misses it */
+    /* A call that forks and returns twice: the child ends where it marks the end of the call. */
+    madvise(channel->beacon, sizeof *channel->beacon, MADV_DONTFORK);
+    return FB_OK;
+}
+
+enum fb_status fb_channel_send(struct fb_channel *channel, size_t index,
+                               const struct fb_record *record)
+{
+    char *json = fb_record_to_json(record);
+    if (!json)
+        return fb_fail(FB_NO_MEMORY, "no memory for a record");
+    fprintf(channel->records, "record %zu %s\n", index, json);
+    free(json);
+    return fflush(channel->records)
+               ? fb_fail(FB_IO, "worker: cannot send a record: %s", strerror(errno))
+               : FB_OK;
+}
+
+enum fb_status fb_channel_unread(struct fb_channel *channel, const char *why)
+{
+    fprintf(channel->records, "unread %s\n", why);
+    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
+                                    : FB_OK;
+}
+
+enum fb_status fb_channel_leave(struct fb_channel *channel)
+{
+    fputs("leave\n", channel->records);
+    if (fflush(channel->records))
+        return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
+    _exit(0); /* no exit handlers, no free: memory is not what it was */
+}
+
+enum fb_status fb_channel_done(struct fb_channel *channel)
+{
+    fputs("done\n", channel->records);
+    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
+                                    : FB_OK;
+}
