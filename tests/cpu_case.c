@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/numerics.h"
 #include "core/problem.h"
+#include "core/tensor.h"
 #include "data/buffers.h"
 
 extern const struct fb_variant *const fb_variants_cpu_atomic[];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/half.h"
+#include "core/tensor.h"
 #include "data/buffers.h"
 #include "tests/cpu_case.h"
 

@@ -11,6 +11,9 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
+#include "core/tensor.h"
+#include "data/buffers_check.h"
+#include "measure/memory_host.h"
 
 /* Elements between the rows of a variant's buffers: inputs and outputs are never contiguous. */
 enum { GAP = 3 };

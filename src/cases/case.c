@@ -10,7 +10,7 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
-#include "data/inputs.h"
+#include "core/recipe.h"
 #include "cases/golden.h"
 #include "cases/input_file.h"
 

@@ -5,10 +5,11 @@
 
 #include "core/numerics.h"
 #include "core/problem.h"
+#include "core/processors.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
-#include "data/inputs.h"
+#include "core/recipe.h"
 #include "measure/machine.h"
 #include "core/cost.h"
 #include "cases/golden.h"
@@ -74,7 +75,7 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     FB_TRY(fb_text_set(&record->problem, "%s", one->problem));
     FB_TRY(fb_text_set(&record->numerics, "%s", one->numerics));
     FB_TRY(fb_text_set(&record->recipe, "%s", one->recipe));
-    record->threads = one->threads ? one->threads : fb_machine_cpus();
+    record->threads = one->threads ? one->threads : fb_processors();
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
     if (!fb_golden_is_recipe(one->recipe) && !fb_input_file_is_recipe(one->recipe)) {
         FB_TRY(fb_recipe_parse(&recipe, one->recipe));

@@ -9,6 +9,7 @@
 #include "core/half.h"
 #include "core/problem.h"
 #include "core/status.h"
+#include "core/tensor.h"
 #include "data/buffers.h"
 #include "reference/reference.h"
 

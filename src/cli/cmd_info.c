@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/paths.h"
-#include "measure/blas.h"
+#include "core/blas.h"
 #include "measure/machine.h"
 #include "run/provenance.h"
 #include "store/results.h"

@@ -4,6 +4,8 @@
  */
 #include "core/cost.h"
 
+#include "core/problem.h"
+
 static int64_t total(const int64_t *lengths, int64_t b, int64_t n)
 {
     int64_t sum = 0;
@@ -38,4 +40,14 @@ double fb_cost_executed(const struct fb_problem *problem, int64_t pairs, int gem
     int s = gemms - 5 >= 0 ? 1 + (gemms - 5 + 1) / 2 : gemms - 4;
     int dp = gemms - 5 >= 0 ? 1 + (gemms - 5) / 2 : 1;
     return 2 * (double)pairs * ((s + 2) * d + (dp + 1) * dv);
+}
+
+/* Multiply-adds of the score and dp GEMMs: a few seconds on two cores. */
+#define LONG_COST 1.5e9
+
+bool fb_cost_is_long(const struct fb_problem *problem)
+{
+    const double work = (double)fb_problem_pairs(problem) * (double)(problem->d + problem->dv);
+    /* With a bias the problem holds n^2 numbers anyway, and dbias is judged as a whole. */
+    return problem->bias == FB_BIAS_NONE && work > LONG_COST;
 }

@@ -6,6 +6,8 @@
 #ifndef FB_CORE_COST_H
 #define FB_CORE_COST_H
 
+#include <stdbool.h>
+
 #include "flashback.h"
 
 struct fb_cost {
@@ -23,5 +25,8 @@ void fb_cost_of(struct fb_cost *cost, const struct fb_problem *problem, int64_t 
  * other) made again for every GEMM beyond 5: 5 is recomputation once, 7 two kernels, 4 a saved P.
  */
 double fb_cost_executed(const struct fb_problem *problem, int64_t pairs, int gemms);
+
+/* Does it cost so much that only a sample of its rows is judged? */
+bool fb_cost_is_long(const struct fb_problem *problem);
 
 #endif

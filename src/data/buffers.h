@@ -18,50 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/memory.h"
 #include "flashback.h"
-
-/* Where buffers lie. read and write move bytes between that memory and the host's. */
-struct fb_memory {
-    const char *name;                                                                  /* "host" */
-    enum fb_status (*alloc)(const struct fb_memory *memory, size_t bytes, void **out); /* 256 B */
-    void (*free)(const struct fb_memory *memory, void *data);
-    enum fb_status (*write)(const struct fb_memory *memory, void *to, const void *from,
-                            size_t bytes);
-    enum fb_status (*read)(const struct fb_memory *memory, void *to, const void *from,
-                           size_t bytes);
-    enum fb_status (*fill)(const struct fb_memory *memory, void *to, int byte, size_t bytes);
-    /* Bytes that can be allocated now, 0 if unknown. */
-    uint64_t (*available)(const struct fb_memory *memory);
-    /* Looks, taken where the bytes lie. A number that any change of a byte changes; and the least
-     * index, over [b, h, n, c], of an element whose bits are all ones, -1 if there is none. */
-    enum fb_status (*hash)(const struct fb_memory *memory, const void *from, size_t bytes,
-                           uint64_t *out);
-    enum fb_status (*find_ones)(const struct fb_memory *memory, const struct fb_tensor *tensor,
-                                int64_t *first);
-    void *own; /* of the implementation, a stream say */
-};
-
-extern const struct fb_memory fb_memory_host;
-
-/* What a case will allocate, before anything is allocated. In bytes, guards left out. */
-struct fb_plan {
-    uint64_t inputs;    /* q, k, v, dout, dlse, bias, sink, alibi */
-    uint64_t forward;   /* o and lse */
-    uint64_t outputs;   /* dq, dk, dv, dbias, dsink */
-    uint64_t saved;     /* the variant's saved block, beyond o and lse */
-    uint64_t workspace; /* the variant's workspace */
-    uint64_t total;     /* all of these */
-};
-
-/* FB_REFUSED with the GiB figure when the sizes do not fit 64 bits; else what sizes() says. variant
- * may be NULL: saved and workspace are 0. */
-enum fb_status fb_plan_make(struct fb_plan *plan, const struct fb_problem *problem,
-                            const struct fb_numerics *numerics, const struct fb_variant *variant);
-
-/* FB_REFUSED, naming both figures in GiB, when `total` and `extra` (the harness's own needs, such
- * as a reference) exceed what memory->available() reports. */
-enum fb_status fb_plan_check(const struct fb_plan *plan, const struct fb_memory *memory,
-                             uint64_t extra);
 
 enum fb_buffer {
     FB_BUFFER_Q,
@@ -133,23 +91,6 @@ enum fb_status fb_buffers_poison_outputs(struct fb_buffers *buffers, enum fb_pas
 /* Hashes what the pass must leave alone: the inputs, and for the backward o, lse and saved. */
 enum fb_status fb_buffers_seal(struct fb_buffers *buffers, enum fb_pass pass);
 
-/* What a check found: text is "" when all is well, else one line ("guard after dk: byte 12"). */
-struct fb_finding {
-    char text[160];
-};
-
-/* Guards and gaps hold their pattern. */
-enum fb_status fb_buffers_check_guards(const struct fb_buffers *buffers, struct fb_finding *found);
-/* The sealed buffers still have their hash. */
-enum fb_status fb_buffers_check_sealed(const struct fb_buffers *buffers, enum fb_pass pass,
-                                       struct fb_finding *found);
-/* No element of a tensor the pass must write still holds the poison; names the first index. */
-enum fb_status fb_buffers_check_written(const struct fb_buffers *buffers, enum fb_pass pass,
-                                        struct fb_finding *found);
-/* All three; the first fault found. */
-enum fb_status fb_buffers_check(const struct fb_buffers *buffers, enum fb_pass pass,
-                                struct fb_finding *found);
-
 const char *fb_buffer_name(enum fb_buffer buffer);
 
 /* Of the tensors a pass must write: all blocks of `from` into those of `to`, which lie in host
@@ -161,11 +102,5 @@ enum fb_status fb_buffers_fetch(const struct fb_buffers *from, struct fb_buffers
  * memory. */
 enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer buffer,
                               uint64_t *hash);
-
-/* Elements of a tensor, stride-0 dimensions counted in full. */
-int64_t fb_tensor_elements(const struct fb_tensor *tensor);
-/* Element offset of [b, h, n, c]. */
-int64_t fb_tensor_offset(const struct fb_tensor *tensor, int64_t b, int64_t h, int64_t n,
-                         int64_t c);
 
 #endif

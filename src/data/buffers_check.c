@@ -2,6 +2,8 @@
  *
  * buffers_check.c: what a call did to the buffers: guards, sealed blocks, elements never written.
  */
+#include "data/buffers_check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,47 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * distributions.h: the table of distributions that recipes name, and the random numbers they draw.
- * Private to src/measure.
+ * distributions.h: how the distributions that recipes name are drawn.
  */
 #ifndef FB_DATA_DISTRIBUTIONS_H
 #define FB_DATA_DISTRIBUTIONS_H
 
-#include "data/inputs.h"
-
-/* Where in the inputs a value is asked for. One thread's own: it keeps the last random block. */
-struct fb_draw {
-    const struct fb_recipe *recipe;
-    const struct fb_problem *problem;
-    enum fb_input input;
-    int64_t batch, head, row, column;
-    uint32_t counter[4], block[4]; /* four columns share a block; counter[3] = 0xffffffff: none */
-};
-
-/* An independent set of random numbers for the same element. */
-enum fb_stream { FB_STREAM_MAIN, FB_STREAM_SECOND, FB_STREAM_CHOICE };
-
-struct fb_param {
-    const char *key; /* NULL: no more */
-    double value;    /* default */
-    double least, most;
-};
+#include "data/draw.h"
 
 struct fb_distribution {
-    const char *name, *summary;
-    struct fb_param param[FB_RECIPE_PARAMS];
     double (*value)(struct fb_draw *draw); /* of q, k, v and dout, not yet rounded */
     double (*term)(struct fb_draw *draw);  /* of dlse, bias and sink; NULL: standard normal */
 };
 
+/* In the order of core/distributions.def, which is that of fb_recipe.dist. */
 extern const struct fb_distribution fb_distributions[];
-extern const int fb_distribution_count;
-
-/* In (0, 1). */
-double fb_draw_uniform(struct fb_draw *draw, enum fb_stream stream);
-double fb_draw_normal(struct fb_draw *draw, enum fb_stream stream);
-
-/* The quantile function of the standard normal distribution, p in (0, 1), by plain arithmetic: the
- * same bits on every machine. Relative error below 1.2e-9. */
-double fb_normal_quantile(double p);
 
 #endif

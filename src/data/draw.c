@@ -5,11 +5,12 @@
  * the quantile function: one uniform each, no rejection, and no logarithm or sine of libm, whose
  * last bit differs between versions.
  */
+#include "data/draw.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "core/philox.h"
-#include "data/distributions.h"
 
 static uint32_t draw_word(struct fb_draw *draw, enum fb_stream stream)
 {

@@ -2,6 +2,8 @@
  *
  * footprint.c: what a case will allocate, before anything is.
  */
+#include "data/footprint.h"
+
 #include <string.h>
 
 #include "core/status.h"

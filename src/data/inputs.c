@@ -9,6 +9,7 @@
 #include "core/half.h"
 #include "core/problem.h"
 #include "data/distributions.h"
+#include "data/draw.h"
 
 /* The largest value with 8 significant bits that fp16 holds, and fp16's least step. */
 static const double largest = 65280, least_step = 0x1p-24;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * inputs.h: how the input tensors of a case are made. A recipe is text,
- *
- *     DIST[:key=value[:key=value]...]@SEED        randn@1   sink:logit=12@7   outliers:p=0.01@3
- *
- * The value of an element is a function of (recipe, tensor, batch, head, row, column) and of the
- * problem's d, dv, scale and head group: not of b, h, n, dtype, layout, strides, threads or
- * machine. A batch or a sequence of a larger problem therefore holds the data of the smaller one.
- * All values are exact in fp32, bf16 and fp16 at once: 8 significant bits, a multiple of 2^-24 and
- * at most 65280 in magnitude.
+ * inputs.h: how the input tensors of a case are made from a recipe. The value of an element is a
+ * function of (recipe, tensor, batch, head, row, column) and of the problem's d, dv, scale and head
+ * group: not of b, h, n, dtype, layout, strides, threads or machine. A batch or a sequence of a
+ * larger problem therefore holds the data of the smaller one. All values are exact in fp32, bf16
+ * and fp16 at once: 8 significant bits, a multiple of 2^-24 and at most 65280 in magnitude.
  */
 #ifndef FB_DATA_INPUTS_H
 #define FB_DATA_INPUTS_H
@@ -16,29 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/recipe.h"
 #include "flashback.h"
-
-#define FB_RECIPE_TEXT 192
-#define FB_RECIPE_PARAMS 3
-
-struct fb_recipe {
-    int dist; /* row of the table of distributions, see fb_recipe_describe */
-    double param[FB_RECIPE_PARAMS];
-    uint64_t seed;
-};
-
-/* FB_USAGE names the distribution, key or value and what is allowed. */
-enum fb_status fb_recipe_parse(struct fb_recipe *recipe, const char *text);
-
-/* Canonical: parameters in the order of the table, those at their default left out. */
-void fb_recipe_print(const struct fb_recipe *recipe, char text[FB_RECIPE_TEXT]);
-
-bool fb_recipe_equal(const struct fb_recipe *a, const struct fb_recipe *b);
-
-/* The index-th distribution: its name, one line about it and its parameters with their defaults
- * ("logit=8"). false past the end. For help texts and documents. */
-bool fb_recipe_describe(int index, const char **name, const char **summary,
-                        char params[FB_RECIPE_TEXT]);
 
 /* The input tensors a recipe fills. */
 enum fb_input {

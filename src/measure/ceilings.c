@@ -13,7 +13,7 @@
 #endif
 
 #include "core/status.h"
-#include "measure/blas.h"
+#include "core/blas.h"
 #include "measure/memory.h"
 #include "measure/stats.h"
 #include "measure/timer.h"

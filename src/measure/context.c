@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "measure/memory_host.h"
 
 /* A block that a variant got by ctx->alloc. */
 struct fb_own_block {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "flashback.h"
-#include "data/buffers.h"
+#include "core/memory.h"
 #include "measure/timer.h"
 
 struct fb_own_block;

@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+#include "core/processors.h"
 #include "core/status.h"
 #include "measure/cuda.h"
 #include "measure/machine.h"
+#include "measure/memory_host.h"
 
 static enum fb_status wait_host(struct fb_device *device)
 {
@@ -50,7 +52,7 @@ static enum fb_status probe_host(struct fb_device *device, enum fb_dtype dtype, 
 static enum fb_status rival_host(struct fb_device *device, struct fb_rival **rival)
 {
     (void)device;
-    return fb_rival_start(rival, fb_machine_cpus());
+    return fb_rival_start(rival, fb_processors());
 }
 
 static struct fb_device host = {.kind = "cpu",

@@ -8,8 +8,9 @@
 #define FB_MEASURE_DEVICE_H
 
 #include "flashback.h"
-#include "data/buffers.h"
+#include "core/memory.h"
 #include "measure/ceilings.h"
+#include "measure/memory_host.h"
 #include "measure/power.h"
 #include "measure/rival.h"
 #include "measure/timer.h"

@@ -22,7 +22,8 @@
 #include <cblas.h>
 #endif
 
-#include "measure/blas.h"
+#include "core/blas.h"
+#include "core/processors.h"
 #include "measure/memory.h"
 #include "measure/nvml.h"
 
@@ -84,27 +85,6 @@ static bool read_setting(const char *path, const char *key, char *value, size_t 
 /* ---- Processors and caches
  * ----------------------------------------------------------------------- */
 
-/* Processors that a cgroup quota allows, rounded up; 0 without a quota. */
-static int quota_cpus(void)
-{
-    char line[64], *end;
-    if (!read_line("/sys/fs/cgroup/cpu.max", line, sizeof line))
-        return 0;
-    double quota = strtod(line, &end), period = strtod(end, NULL);
-    return end != line && period > 0 ? (int)ceil(quota / period) : 0;
-}
-
-int fb_machine_cpus(void)
-{
-    cpu_set_t set;
-    int cpus = sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
-                                                      : CPU_COUNT(&set);
-    int quota = quota_cpus();
-    if (quota > 0 && quota < cpus)
-        cpus = quota;
-    return cpus > 0 ? cpus : 1;
-}
-
 uint64_t fb_machine_cache_bytes(int level)
 {
     char path[128], text[64];
@@ -160,7 +140,7 @@ static void add_processor(struct fb_machine_facts *facts)
     char text[160] = "";
     read_field("/proc/cpuinfo", "model name", text, sizeof text);
     add(facts, "cpu_model", "%s", text);
-    add(facts, "cpus", "%d", fb_machine_cpus());
+    add(facts, "cpus", "%d", fb_processors());
     add(facts, "cache_l1d", "%llu", (unsigned long long)fb_machine_cache_bytes(1));
     add(facts, "cache_l2", "%llu", (unsigned long long)fb_machine_cache_bytes(2));
     add(facts, "cache_l3", "%llu", (unsigned long long)fb_machine_cache_bytes(3));
@@ -194,7 +174,7 @@ static void add_load(struct fb_machine_facts *facts)
 {
     double load[1];
     bool known = getloadavg(load, 1) == 1;
-    int cpus = fb_machine_cpus();
+    int cpus = fb_processors();
     if (known)
         add(facts, "load_1min", "%.2f", load[0]);
     else
@@ -208,7 +188,7 @@ static void add_load(struct fb_machine_facts *facts)
 }
 
 /* OpenBLAS ends its configuration with the core; that has a fact of its own, since the workers may
- * run with another one than the process that tells the facts (measure/blas.h). */
+ * run with another one than the process that tells the facts (core/blas.h). */
 static void add_blas(struct fb_machine_facts *facts)
 {
     const char *chosen = getenv("OPENBLAS_CORETYPE");

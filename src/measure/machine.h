@@ -35,9 +35,6 @@ void fb_machine_facts(struct fb_machine_facts *facts);
 /* NULL if there is no such key. */
 const char *fb_machine_find(const struct fb_machine_facts *facts, const char *key);
 
-/* Processors this process may run on (affinity and cgroup quota, rounded up), at least 1. */
-int fb_machine_cpus(void);
-
 /* Size of the cache of the given level that holds data, 0 if unknown. */
 uint64_t fb_machine_cache_bytes(int level);
 

@@ -2,13 +2,15 @@
  *
  * memory_host.c: struct fb_memory of the host. Looks are taken by all threads.
  */
+#include "measure/memory_host.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/mix.h"
 #include "core/problem.h"
-#include "data/buffers.h"
+#include "core/tensor.h"
 #include "measure/memory.h"
 
 static enum fb_status host_alloc(const struct fb_memory *memory, size_t bytes, void **out)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/cost.h"
 #include "core/log.h"
 #include "core/numerics.h"
 #include "core/problem.h"
@@ -77,7 +78,7 @@ static enum fb_status is_costly(const struct fb_case *one, bool *costly)
 {
     struct fb_problem problem;
     FB_TRY(fb_problem_parse(&problem, one->problem));
-    *costly = fb_sample_wanted(&problem);
+    *costly = fb_cost_is_long(&problem);
     fb_problem_free(&problem);
     return FB_OK;
 }

@@ -21,7 +21,7 @@
 #ifdef HAVE_CUDNN
 #include "kernels/cudnn/library.h"
 #endif
-#include "measure/blas.h"
+#include "core/blas.h"
 #include "measure/machine.h"
 
 static enum fb_status add_machine(struct fb_run *facts)

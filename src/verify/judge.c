@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cost.h"
 #include "core/half.h"
 #include "core/log.h"
 #include "core/numerics.h"
@@ -136,7 +137,7 @@ enum fb_status fb_judge_open(struct fb_judge **out, const struct fb_args *inputs
     judge->mutant = options->mutant;
     judge->exact = options->exact;
     judge->sampled = options->mode == FB_JUDGE_SAMPLED ||
-                     (options->mode == FB_JUDGE_AUTO && fb_sample_wanted(inputs->problem));
+                     (options->mode == FB_JUDGE_AUTO && fb_cost_is_long(inputs->problem));
     judge->sampled = judge->sampled && !options->mutant;
     if (judge->sampled) {
         FB_TRY_OUT(fb_sample_rows(&judge->sample, inputs, options->seed));

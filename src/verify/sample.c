@@ -12,7 +12,6 @@
 #include "core/status.h"
 
 /* Multiply-adds of the score and dp GEMMs: a few seconds on two cores. */
-#define FULL_COST 1.5e9 /* up to here everything is judged */
 #define ROWS_COST 4.0e9 /* for rows of o and dq */
 #define KEYS_COST 8.0e9 /* for forward passes on behalf of dk and dv */
 #define ALL_BELOW 64    /* sequences up to here are taken whole */
@@ -22,12 +21,6 @@
 static double gemm_cost(const struct fb_problem *problem)
 {
     return (double)fb_problem_pairs(problem) * (double)(problem->d + problem->dv);
-}
-
-bool fb_sample_wanted(const struct fb_problem *problem)
-{
-    /* With a bias the problem holds n^2 numbers anyway, and dbias is judged as a whole. */
-    return problem->bias == FB_BIAS_NONE && gemm_cost(problem) > FULL_COST;
 }
 
 static uint64_t next_random(uint64_t *state)

@@ -16,9 +16,6 @@ struct fb_sample {
     int64_t q_count, k_count;
 };
 
-/* Does a problem cost so much that only a sample of it is judged? */
-bool fb_sample_wanted(const struct fb_problem *problem);
-
 /* Rows of o, lse and dq in as many heads as affordable, rows of dk and dv in as many key heads as
  * affordable (at least one, since each costs a forward pass of its heads). In every sequence: the
  * first and last rows, the rows around tile edges at the beginning, in the middle and at the end,

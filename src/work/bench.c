@@ -6,6 +6,7 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "data/footprint.h"
 #include "measure/timer.h"
 #include "cases/describe.h"
 

@@ -8,6 +8,7 @@
 #define FB_WORK_BENCH_H
 
 #include "data/buffers.h"
+#include "data/footprint.h"
 #include "measure/context.h"
 #include "measure/device.h"
 #include "verify/judge.h"

@@ -7,6 +7,7 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
+#include "data/buffers_check.h"
 
 void fb_findings_note(struct fb_findings *findings, const char *format, const char *text)
 {

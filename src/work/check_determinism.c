@@ -12,6 +12,7 @@
 #include "core/mix.h"
 #include "core/registry.h"
 #include "core/status.h"
+#include "core/tensor.h"
 #include "verify/determinism.h"
 
 enum condition { AT_REST, LOADED, FEWER_THREADS, CONDITIONS };

@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cost.h"
 #include "core/problem.h"
 #include "core/status.h"
+#include "core/tensor.h"
+#include "measure/memory_host.h"
 #include "verify/sample.h"
 
 /* Of larger batches the first ones, the last and one in the middle go alone. */
@@ -316,7 +319,7 @@ enum fb_status fb_check_replay(struct fb_bench *bench, struct fb_findings *findi
     /* Long problems cost too much for what shorter ones show as well, unless runs were asked for.
      */
     if (!(measure->what & FB_WHAT_DETERMINISM) || bench->torn ||
-        (measure->det_runs < 10 && fb_sample_wanted(&bench->shared->problem)))
+        (measure->det_runs < 10 && fb_cost_is_long(&bench->shared->problem)))
         return FB_OK;
     FB_TRY(fb_bench_fetch(bench, FB_PASS_FORWARD, &whole));
     FB_TRY(fb_bench_fetch(bench, FB_PASS_BACKWARD, &whole));

@@ -14,10 +14,13 @@
 #include "core/clock.h"
 #include "core/numerics.h"
 #include "core/problem.h"
+#include "core/processors.h"
 #include "core/registry.h"
 #include "core/status.h"
+#include "data/footprint.h"
 #include "data/inputs.h"
 #include "measure/machine.h"
+#include "measure/memory_host.h"
 #include "work/bench.h"
 #include "work/check_case.h"
 #include "work/time_cases.h"
@@ -191,7 +194,7 @@ enum fb_status fb_group_work(struct fb_channel *channel, const struct fb_group *
     struct work work = {.group = group, .shared = {.channel = channel, .measure = &group->measure}};
     enum fb_status status;
     FB_TRY(fb_problem_parse(&work.shared.problem, group->problem));
-    work.shared.threads = group->threads ? group->threads : fb_machine_cpus();
+    work.shared.threads = group->threads ? group->threads : fb_processors();
 #ifdef _OPENMP
     omp_set_num_threads(work.shared.threads); /* variants plan their workspace for as many */
 #endif

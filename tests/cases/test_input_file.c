@@ -14,9 +14,11 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
+#include "core/tensor.h"
 #include "data/buffers.h"
 #include "cases/case.h"
 #include "cases/input_file.h"
+#include "measure/memory_host.h"
 #include "tests/tap.h"
 
 static char folder[] = "/tmp/flashback-input-XXXXXX";

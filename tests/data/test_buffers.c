@@ -12,8 +12,12 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
+#include "core/tensor.h"
 #include "data/buffers.h"
+#include "data/buffers_check.h"
+#include "data/footprint.h"
 #include "data/inputs.h"
+#include "measure/memory_host.h"
 #include "tests/tap.h"
 
 static struct fb_problem problem;

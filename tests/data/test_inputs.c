@@ -14,6 +14,7 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "data/distributions.h"
+#include "data/draw.h"
 #include "tests/tap.h"
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -94,11 +95,11 @@ static void test_every_distribution(void)
     struct fb_problem p;
     int exact = 0, dtypes = 0, layouts = 0;
     fb_problem_parse(&p, "b=2,h=4,hk=2,n=32,d=10,dtype=fp32");
-    for (int dist = 0; dist < fb_distribution_count; dist++) {
+    for (int dist = 0; dist < fb_recipe_form_count; dist++) {
         struct fb_recipe r;
         char text[FB_RECIPE_TEXT];
         bool is = true, same_dtype = true, same_layout = true;
-        snprintf(text, sizeof text, "%s@7", fb_distributions[dist].name);
+        snprintf(text, sizeof text, "%s@7", fb_recipe_forms[dist].name);
         fb_recipe_parse(&r, text);
         for (int input = FB_INPUT_Q; input <= FB_INPUT_DOUT; input++) {
             struct fb_tensor one = make_tensor(2, 2, 32, 10, FB_FP32, bhnd, 0);
@@ -119,9 +120,9 @@ static void test_every_distribution(void)
         dtypes += same_dtype;
         layouts += same_layout;
     }
-    tap_ok(exact == fb_distribution_count, "%d distributions are exact in every dtype", exact);
-    tap_ok(dtypes == fb_distribution_count, "%d are the same in every dtype", dtypes);
-    tap_ok(layouts == fb_distribution_count, "%d are the same in every layout", layouts);
+    tap_ok(exact == fb_recipe_form_count, "%d distributions are exact in every dtype", exact);
+    tap_ok(dtypes == fb_recipe_form_count, "%d are the same in every dtype", dtypes);
+    tap_ok(layouts == fb_recipe_form_count, "%d are the same in every layout", layouts);
     fb_problem_free(&p);
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/half.h"
 #include "core/problem.h"
+#include "core/tensor.h"
 #include "kernels/cpu/threads.h"
 #include "tests/cpu_case.h"
 #include "tests/tap.h"

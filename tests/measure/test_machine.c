@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/processors.h"
 #include "core/status.h"
-#include "measure/blas.h"
+#include "core/blas.h"
 #include "measure/ceilings.h"
 #include "measure/machine.h"
 #include "measure/memory.h"
@@ -37,8 +38,8 @@ static void test_facts(void)
     tap_ok(found == sizeof keys / sizeof *keys && !twice, "%d facts, none empty, none twice",
            found);
     tap_ok(!fb_machine_find(&facts, "nonsense"), "an unknown fact is not there");
-    tap_ok(fb_machine_cpus() >= 1 && atoi(fb_machine_find(&facts, "cpus")) == fb_machine_cpus(),
-           "%d processors", fb_machine_cpus());
+    tap_ok(fb_processors() >= 1 && atoi(fb_machine_find(&facts, "cpus")) == fb_processors(),
+           "%d processors", fb_processors());
     tap_ok(!strchr(facts.warning, '\n'), "the warning is one line: '%s'", facts.warning);
 }
 

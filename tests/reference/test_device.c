@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "data/buffers.h"
 #include "data/inputs.h"
+#include "measure/memory_host.h"
 #include "verify/device.h"
 #include "tests/tap.h"
 #include "verify/whole.h"

@@ -2,6 +2,8 @@
  *
  * recipe.c: recipes as text, DIST[:key=value]...@SEED.
  */
+#include "core/recipe.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,24 +11,31 @@
 
 #include "core/numbers.h"
 #include "core/status.h"
-#include "data/distributions.h"
+
+const struct fb_recipe_form fb_recipe_forms[] = {
+#define FB_DISTRIBUTION(name, summary, value, term, ...) {name, summary, {__VA_ARGS__}},
+#include "core/distributions.def"
+#undef FB_DISTRIBUTION
+};
+
+const int fb_recipe_form_count = sizeof fb_recipe_forms / sizeof *fb_recipe_forms;
 
 static enum fb_status find_distribution(int *dist, const char *name)
 {
     char allowed[400] = "";
-    for (int i = 0; i < fb_distribution_count; i++) {
+    for (int i = 0; i < fb_recipe_form_count; i++) {
         size_t used = strlen(allowed);
-        if (!strcmp(fb_distributions[i].name, name)) {
+        if (!strcmp(fb_recipe_forms[i].name, name)) {
             *dist = i;
             return FB_OK;
         }
         snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "",
-                 fb_distributions[i].name);
+                 fb_recipe_forms[i].name);
     }
     return fb_fail(FB_USAGE, "recipe '%s' is not one of %s; nor file:PATH", name, allowed);
 }
 
-static int param_count(const struct fb_distribution *dist)
+static int param_count(const struct fb_recipe_form *dist)
 {
     int count = 0;
     while (count < FB_RECIPE_PARAMS && dist->param[count].key)
@@ -34,7 +43,7 @@ static int param_count(const struct fb_distribution *dist)
     return count;
 }
 
-static enum fb_status refuse_key(const struct fb_distribution *dist, const char *key)
+static enum fb_status refuse_key(const struct fb_recipe_form *dist, const char *key)
 {
     char allowed[80] = "";
     for (int i = 0; i < param_count(dist); i++) {
@@ -47,7 +56,7 @@ static enum fb_status refuse_key(const struct fb_distribution *dist, const char 
 
 static enum fb_status take_param(struct fb_recipe *recipe, char *text, unsigned *seen)
 {
-    const struct fb_distribution *dist = &fb_distributions[recipe->dist];
+    const struct fb_recipe_form *dist = &fb_recipe_forms[recipe->dist];
     int index = 0;
     double value;
     char *equals = strchr(text, '=');
@@ -83,7 +92,7 @@ enum fb_status fb_recipe_parse(struct fb_recipe *recipe, const char *text)
     *at = '\0';
     FB_TRY(find_distribution(&recipe->dist, strsep(&rest, ":")));
     for (int i = 0; i < FB_RECIPE_PARAMS; i++)
-        recipe->param[i] = fb_distributions[recipe->dist].param[i].value;
+        recipe->param[i] = fb_recipe_forms[recipe->dist].param[i].value;
     for (char *item; (item = strsep(&rest, ":"));)
         FB_TRY(take_param(recipe, item, &seen));
     return FB_OK;
@@ -91,7 +100,7 @@ enum fb_status fb_recipe_parse(struct fb_recipe *recipe, const char *text)
 
 void fb_recipe_print(const struct fb_recipe *recipe, char text[FB_RECIPE_TEXT])
 {
-    const struct fb_distribution *dist = &fb_distributions[recipe->dist];
+    const struct fb_recipe_form *dist = &fb_recipe_forms[recipe->dist];
     size_t used = (size_t)snprintf(text, FB_RECIPE_TEXT, "%s", dist->name);
     for (int i = 0; i < param_count(dist); i++) {
         char number[FB_NUMBER_TEXT];
@@ -115,9 +124,9 @@ bool fb_recipe_equal(const struct fb_recipe *a, const struct fb_recipe *b)
 bool fb_recipe_describe(int index, const char **name, const char **summary,
                         char params[FB_RECIPE_TEXT])
 {
-    if (index < 0 || index >= fb_distribution_count)
+    if (index < 0 || index >= fb_recipe_form_count)
         return false;
-    const struct fb_distribution *dist = &fb_distributions[index];
+    const struct fb_recipe_form *dist = &fb_recipe_forms[index];
     size_t used = 0;
     *name = dist->name;
     *summary = dist->summary;

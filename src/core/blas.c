@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "measure/blas.h"
+#include "core/blas.h"
 
 #include <stdlib.h>
 #include <string.h>
