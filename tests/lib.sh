@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
 # lib.sh: TAP for shell tests, and what they share. Source it; end with `tap_done`.
 # FLASHBACK is the program, top_srcdir the source tree; both have defaults for runs by hand.
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# test_bootstrap.sh: `./bootstrap run` goes on with a run that was killed and starts one that ended over.
-# The tree is a stand-in with nothing to install, to configure or to build; the program is the real one,
-# and kills itself the first time.
+# test_bootstrap.sh: `./bootstrap run` goes on with a run that was killed and starts one that ended over;
+# it builds for the devices there are. The tree is a stand-in with nothing to install or to build; the
+# program is the real one, and kills itself the first time.
 . "$(dirname "$0")/../lib.sh"
 
 tree=$scratch/tree
@@ -66,4 +66,45 @@ touch "$tree/build/results/quick.h5.unfinished"
 sed -i 's/^n = .*/n = 8/; s/^max_samples.*/max_samples = 6/' "$tree/experiments/quick.ini"
 boot && grep -q 'starting over' "$scratch/out" && [ "$(cases | wc -l)" -eq 2 ]
 ok $? "what was cut off of another grid is not gone on with"
+
+# What configure is told about CUDA: nvcc and nvidia-smi are stand-ins, too.
+printf '#!/bin/sh\nexit 1\n' >"$tree/build/flashback"
+printf '#!/bin/sh\necho "$*" >flags\ntouch config.status\n' >"$tree/configure"
+printf '#!/bin/sh\n' >"$scratch/bin/nvcc"
+printf '#!/bin/sh\nprintf "$DEVICES"\nexit ${DEVICES_STATUS:-0}\n' >"$scratch/bin/nvidia-smi"
+chmod +x "$tree/configure" "$scratch/bin/"*
+# chooses TASK DEVICES FLAGS [CONFIGURE_FLAGS]: what nvidia-smi prints, what configure gets.
+chooses() {
+    rm -f "$tree/build/config.status" "$tree/build/flags"
+    (cd "$scratch" && PATH=$scratch/bin:$PATH DEVICES=$2 BUILD=build CONFIGURE_FLAGS=${4:-} sh "$tree/bootstrap" $1) \
+        >"$scratch/out" 2>"$scratch/err"
+    [ "$(cat "$tree/build/flags" 2>/dev/null)" = "$3" ]
+}
+chooses run '9.0\n' --with-cuda-arch=90
+ok $? "run: a GPU of 9.0: for that alone"
+chooses run '8.6\n 9.0 \n8.6\n' --with-cuda-arch=86,90
+ok $? "run: three GPUs of two kinds: for both"
+chooses run '12.0\n' --with-cuda-arch=120
+ok $? "run: a GPU of 12.0"
+! grep -q 'no GPU' "$scratch/out"
+ok $? "... and no word of a missing one"
+chooses run 'NVIDIA-SMI has failed because it could not talk to the driver.\n' --without-cuda
+ok $? "run: a driver that fails: for the CPU"
+chooses run '' --without-cuda
+ok $? "run: nvcc and no GPU: for the CPU"
+[ "$(grep -c 'no GPU here: building for the CPU; CONFIGURE_FLAGS=--with-cuda' "$scratch/out")" = 1 ]
+ok $? "... and one line says how to have CUDA"
+chooses run '' --with-cuda --with-cuda
+ok $? "... by that line"
+chooses check '' ''
+ok $? "check: all that configure finds"
+chooses '' '9.0\n' ''
+ok $? "no task: the same"
+rm "$scratch/bin/nvcc"
+if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ] || [ -n "${CUDA_HOME:-}${CUDA_PATH:-}${NVCC:-}" ]; then
+    skip "no nvcc: there is one here"
+else
+    chooses run '9.0\n' --without-cuda
+    ok $? "run: a GPU and no nvcc: for the CPU"
+fi
 tap_done

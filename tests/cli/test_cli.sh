@@ -267,9 +267,9 @@ INI
 interrupt() {
     rm -f "$scratch/long.h5" "$scratch/long.jsonl"
     $3 "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -o "$scratch/long.h5" 2>"$scratch/err" &
-    local pid=$!
+    local pid=$! begin
     sleep "$2"
-    local begin=$(date +%s%N)
+    begin=$(date +%s%N)
     kill -"$1" $pid
     wait $pid
     status=$?
@@ -304,7 +304,7 @@ rm -f "$scratch"/long.*5 "$scratch"/long.jsonl
 "$flashback" run -q "$scratch/long.ini" -s max_seconds=0.3 -s "n=16 24 32 40 48 56 64" \
     -o "$scratch/long.h5" 2>/dev/null &
 pid=$!
-for i in $(seq 300); do # until something is there to be lost
+for _ in $(seq 300); do # until something is there to be lost
     [ "$(grep -c '"case"' "$scratch/long.jsonl" 2>/dev/null)" -ge 2 ] 2>/dev/null && break
     sleep 0.1
 done

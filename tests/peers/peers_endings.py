@@ -24,7 +24,7 @@ def test_command_line():
                 status = main.main([*words, "--flashback", FLASHBACK])
         return status, out.getvalue(), err.getvalue()
 
-    words = ["/home/me/x.ini", "-o", "there/x.h5", "--flashback=/opt/bin/flashback", "-o/tmp/y.h5",
+    words = ["/there/x.ini", "-o", "there/x.h5", "--flashback=/opt/bin/flashback", "-o/tmp/y.h5",
              "-s", "recipe=file:/data/in.h5#sink", "threads=1", "experiments/x.ini"]
     ok([main.told(word, "there/x.h5") for word in words]
        == ["x.ini", "-o", "x.h5", "--flashback=flashback", "-oy.h5", "-s",
