@@ -15,7 +15,7 @@
 #include "cases/golden.h"
 #include "cases/input_file.h"
 
-static enum fb_status describe_problem(struct fb_record *r, const struct fb_problem *p)
+static void describe_problem(struct fb_record *r, const struct fb_problem *p)
 {
     r->b = p->b;
     r->h = p->h;
@@ -32,34 +32,29 @@ static enum fb_status describe_problem(struct fb_record *r, const struct fb_prob
     r->pairs = fb_problem_pairs(p);
     struct fb_cost cost;
     fb_cost_of(&cost, p, r->pairs);
-    r->fwd_flops = cost.forward_flops;
-    r->bwd_flops = cost.backward_flops;
-    FB_TRY(fb_text_set(&r->dtype, "%s", fb_dtype_name(p->dtype)));
-    return fb_text_set(&r->mask, "%s", fb_mask_name(p->mask));
+    r->fwd.flops = cost.forward_flops;
+    r->bwd.flops = cost.backward_flops;
+    r->dtype = (int)p->dtype;
+    r->mask = (int)p->mask;
 }
 
-static enum fb_status describe_numerics(struct fb_record *r, const struct fb_numerics *n)
+static void describe_numerics(struct fb_record *r, const struct fb_numerics *n)
 {
-    static const char *const delta[] = {"fp32", "bf16", "recomputed"};
-    FB_TRY(fb_text_set(&r->acc_dkv, "%s", fb_acc_name(n->dkv)));
-    FB_TRY(fb_text_set(&r->acc_dq, "%s", fb_acc_name(n->dq)));
-    FB_TRY(fb_text_set(&r->ps_type, "%s", n->ps == FB_PS_IN ? "in" : "fp32"));
-    FB_TRY(fb_text_set(&r->delta_type, "%s", delta[n->delta]));
-    FB_TRY(fb_text_set(&r->lse_type, "%s", n->lse == FB_LSE_FP32 ? "fp32" : "bf16"));
-    return fb_text_set(&r->round_step, "%s", n->round == FB_ROUND_TILE ? "tile" : "row");
+    r->acc_dkv = (int)n->dkv;
+    r->acc_dq = (int)n->dq;
+    r->ps_type = (int)n->ps;
+    r->delta_type = (int)n->delta;
+    r->lse_type = (int)n->lse;
+    r->round_step = (int)n->round;
 }
 
 static enum fb_status describe_variant(struct fb_record *r, const struct fb_variant *variant)
 {
-    unsigned bits = variant->properties.deterministic;
+    r->det_claim = (int)(variant->properties.deterministic & FB_DET_ALL);
     r->gemms_executed = variant->properties.gemms;
-    FB_TRY(fb_text_set(&r->backend, "%s", variant->backend));
     if (!strcmp(variant->backend, "cpu"))
         FB_TRY(fb_text_set(&r->isa, "%s", fb_cpu_isa_name()));
-    return fb_text_set(&r->det_claim, "%s%s%s%s", bits & FB_DET_DQ ? "dq" : "",
-                       bits & FB_DET_DK ? (bits & FB_DET_DQ ? "+dk" : "dk") : "",
-                       bits & FB_DET_DV ? (bits & (FB_DET_DQ | FB_DET_DK) ? "+dv" : "dv") : "",
-                       bits ? "" : "none");
+    return fb_text_set(&r->backend, "%s", variant->backend);
 }
 
 enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *one)
@@ -68,7 +63,6 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     struct fb_problem problem;
     struct fb_numerics numerics;
     struct fb_recipe recipe;
-    enum fb_status status;
 
     FB_TRY(fb_text_set(&record->key, "%s", one->key));
     FB_TRY(fb_text_set(&record->variant, "%s", one->variant));
@@ -81,22 +75,20 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
         FB_TRY(fb_recipe_parse(&recipe, one->recipe));
         record->seed = recipe.seed;
     }
-    FB_TRY(describe_numerics(record, &numerics));
+    describe_numerics(record, &numerics);
     if (variant)
         FB_TRY(describe_variant(record, variant));
     FB_TRY(fb_problem_parse(&problem, one->problem));
-    status = describe_problem(record, &problem);
-    if (status == FB_OK && variant && variant->tiles)
+    describe_problem(record, &problem);
+    if (variant && variant->tiles)
         variant->tiles(&problem, &numerics, &record->bm, &record->bn);
     fb_problem_free(&problem);
-    return status;
+    return FB_OK;
 }
 
-enum fb_status fb_describe_end(struct fb_record *record, const char *verdict, const char *reason)
+enum fb_status fb_describe_end(struct fb_record *record, enum fb_outcome outcome,
+                               const char *reason)
 {
-    const char *status =
-        strcmp(verdict, "refused") && strcmp(verdict, "crashed") ? "done" : verdict;
-    FB_TRY(fb_text_set(&record->status, "%s", status));
-    FB_TRY(fb_text_set(&record->verdict, "%s", verdict));
+    record->outcome = (int)outcome;
     return fb_text_set(&record->reason, "%s", reason);
 }

@@ -12,7 +12,8 @@
 /* Key, variant, problem, numerics, recipe, threads and the columns derived from them. */
 enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *one);
 
-/* How it ended: verdict "pass", "fail", "refused", "not-checkable" or "crashed", and why. */
-enum fb_status fb_describe_end(struct fb_record *record, const char *verdict, const char *reason);
+/* How it ended, and why. */
+enum fb_status fb_describe_end(struct fb_record *record, enum fb_outcome outcome,
+                               const char *reason);
 
 #endif

@@ -50,23 +50,17 @@ static void put_real(double value)
 
 static void put_value(const struct fb_column *column, const struct fb_record *record)
 {
-    switch (column->kind) {
-    case FB_KIND_TEXT:
-        put_text(fb_column_text(column, record));
-        break;
-    case FB_KIND_INT:
+    char room[FB_SET_TEXT];
+    if (fb_column_is_text(column))
+        put_text(fb_column_text(column, record, room));
+    else if (column->kind == FB_KIND_INT)
         printf("%" PRId64, fb_column_int(column, record));
-        break;
-    case FB_KIND_UINT:
-        if (fb_column_missing(column, record))
-            fputs("-1", stdout);
-        else
-            printf("%" PRIu64, fb_column_uint(column, record));
-        break;
-    case FB_KIND_REAL:
+    else if (column->kind == FB_KIND_REAL)
         put_real(fb_column_real(column, record));
-        break;
-    }
+    else if (fb_column_missing(column, record))
+        fputs("-1", stdout);
+    else
+        printf("%" PRIu64, fb_column_uint(column, record));
 }
 
 static void export_records(const struct fb_results *results)
@@ -81,14 +75,14 @@ static void export_records(const struct fb_results *results)
         }
 }
 
-static void put_samples(size_t number, const struct fb_record *record, const char *pass,
-                        const double *samples, size_t count)
+static void put_samples(size_t number, const struct fb_record *record, const char *name,
+                        const struct fb_pass_result *pass)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < pass->sample_count; i++) {
         printf("%zu ", number);
         put_text(fb_text(record->variant));
-        printf(" %s %zu ", pass, i);
-        put_real(samples[i]);
+        printf(" %s %zu ", name, i);
+        put_real(pass->samples[i]);
         putchar('\n');
     }
 }
@@ -98,8 +92,8 @@ static void export_samples(const struct fb_results *results)
     puts("case variant pass sample ms");
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
-        put_samples(i, r, "fwd", r->fwd_samples, r->fwd_sample_count);
-        put_samples(i, r, "bwd", r->bwd_samples, r->bwd_sample_count);
+        put_samples(i, r, "fwd", &r->fwd);
+        put_samples(i, r, "bwd", &r->bwd);
     }
 }
 
@@ -114,17 +108,11 @@ static void export_run(const struct fb_results *results)
         }
 }
 
-static const char *kind_name(enum fb_kind kind)
-{
-    static const char *const names[] = {"text", "int64", "uint64", "float64"};
-    return names[kind];
-}
-
 static void export_columns(void)
 {
     puts("column kind unit meaning");
     for (size_t c = 0; c < fb_column_count; c++) {
-        printf("%s %s ", fb_columns[c].name, kind_name(fb_columns[c].kind));
+        printf("%s %s ", fb_columns[c].name, fb_kind_name(fb_columns[c].kind));
         put_text(fb_columns[c].unit);
         putchar(' ');
         put_text(fb_columns[c].text);

@@ -11,7 +11,7 @@
 #include "report/figures.h"
 #include "report/grouping.h"
 
-static bool usable(const struct fb_record *r, const char *dtype)
+static bool usable(const struct fb_record *r, int dtype)
 {
     return fb_figure_timed(r, dtype) && r->det_runs > 1 && r->det_equal >= 1;
 }
@@ -68,26 +68,26 @@ static enum series series_of(const struct fb_record *r)
 {
     if (r->det_equal < r->det_runs)
         return DIFFERS;
-    return strcmp(fb_text(r->det_claim), "dq+dk+dv") ? LUCKY : REPEATS;
+    return r->det_claim == FB_DET_ALL ? REPEATS : LUCKY;
 }
 
 static void add_record(struct fb_figure_data *data, const struct fb_record *r, const char *panel,
                        size_t position)
 {
-    char name[FB_LABEL], title[320], state[96], n[24];
+    char name[FB_LABEL], title[320], state[96], n[24], room[FB_SET_TEXT];
     bool repeats = r->det_equal == r->det_runs;
+    const char *level = repeats ? fb_column_text(fb_column_find("det_level"), r, room) : "";
     fb_label_variant(r, name);
     fb_length_label(r->nq, n);
     snprintf(title, sizeof title, "%.160s, n=%s", panel, n);
     snprintf(state, sizeof state, "%lld of %lld equal%s%.20s", (long long)r->det_equal,
-             (long long)r->det_runs, repeats && *fb_text(r->det_level) ? ", " : "",
-             repeats ? fb_text(r->det_level) : "");
+             (long long)r->det_runs, *level ? ", " : "", level);
     struct fb_point point = {.panel = fb_chart_panel(&data->chart, title),
                              .series = series_of(r),
                              .x = (double)position,
-                             .y = r->bwd_tflops,
-                             .low = r->bwd_flops / r->bwd_ms_hi * 1e-9,
-                             .high = r->bwd_flops / r->bwd_ms_lo * 1e-9,
+                             .y = r->bwd.tflops,
+                             .low = r->bwd.flops / r->bwd.ms_hi * 1e-9,
+                             .high = r->bwd.flops / r->bwd.ms_lo * 1e-9,
                              .tick = name,
                              .state = state};
     fb_chart_add(&data->chart, &point);
@@ -124,5 +124,5 @@ void fb_pick_determinism(struct fb_figure_data *data)
     fb_figure_machine(data);
     fb_figure_scale_rates(data);
     snprintf(data->title, sizeof data->title, "Determinism and speed of the backward pass, %s",
-             data->dtype);
+             fb_value_name(fb_values_dtype, data->dtype));
 }

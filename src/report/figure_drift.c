@@ -18,9 +18,9 @@ struct slice {
     bool by_accumulator;
 };
 
-static bool usable(const struct fb_record *r, const char *dtype)
+static bool usable(const struct fb_record *r, int dtype)
 {
-    return !strcmp(fb_text(r->dtype), dtype) && r->nq == r->nk && r->nq > 0 && fb_record_done(r) &&
+    return r->dtype == dtype && r->nq == r->nk && r->nq > 0 && fb_record_done(r) &&
            !isnan(r->tensor.dq.rel_l2) && strcmp(fb_text(r->variant), "null") != 0;
 }
 
@@ -30,21 +30,20 @@ static bool in_slice(const struct fb_record *r, const struct slice *slice)
 {
     const struct fb_record *like = slice->like;
     return r->h * like->hk == like->h * r->hk && r->d == like->d && r->dv == like->dv &&
-           !fb_threads_differ(r, like) && !strcmp(fb_text(r->mask), fb_text(like->mask)) &&
-           !strcmp(fb_text(r->round_step), fb_text(like->round_step)) &&
-           fb_figure_same_distribution(r, like) &&
+           !fb_threads_differ(r, like) && r->mask == like->mask &&
+           r->round_step == like->round_step && fb_figure_same_distribution(r, like) &&
            (slice->by_accumulator ? !strcmp(fb_text(r->variant), fb_text(like->variant))
                                   : !strcmp(fb_text(r->numerics), fb_text(like->numerics)));
 }
 
 static const char *series_of(const struct fb_record *r, const struct slice *slice)
 {
-    return fb_text(slice->by_accumulator ? r->acc_dq : r->variant);
+    return slice->by_accumulator ? fb_value_name(fb_values_acc, r->acc_dq) : fb_text(r->variant);
 }
 
 /* Distinct pairs of series and length that the slice has. */
-static size_t size_of(const struct fb_results *results, const struct slice *slice,
-                      const char *dtype, size_t *lengths, size_t *series)
+static size_t size_of(const struct fb_results *results, const struct slice *slice, int dtype,
+                      size_t *lengths, size_t *series)
 {
     size_t pairs = 0;
     *lengths = *series = 0;
@@ -72,7 +71,7 @@ static size_t size_of(const struct fb_results *results, const struct slice *slic
 
 /* Has an earlier record the same slice? */
 static bool seen_before(const struct fb_results *results, size_t i, const struct slice *slice,
-                        const char *dtype)
+                        int dtype)
 {
     for (size_t before = 0; before < i; before++)
         if (usable(&results->records[before], dtype) && in_slice(&results->records[before], slice))
@@ -81,7 +80,7 @@ static bool seen_before(const struct fb_results *results, size_t i, const struct
 }
 
 /* The slice that gives the most points, accumulators before variants. */
-static size_t best_slice(const struct fb_results *results, const char *dtype, struct slice *best)
+static size_t best_slice(const struct fb_results *results, int dtype, struct slice *best)
 {
     size_t most = 0;
     for (int by_accumulator = 1; by_accumulator >= 0 && !most; by_accumulator--)
@@ -116,15 +115,16 @@ static void add_point(struct fb_figure_data *data, const struct fb_results *resu
         data->chart.failed = true;
         return;
     }
-    const char *name =
-        strcmp(tensor, "dq") && slice->by_accumulator ? fb_text(r->acc_dkv) : series_of(r, slice);
+    const char *name = strcmp(tensor, "dq") && slice->by_accumulator
+                           ? fb_value_name(fb_values_acc, r->acc_dkv)
+                           : series_of(r, slice);
     for (size_t i = 0; i < results->record_count; i++) {
         struct fb_record *other = &results->records[i];
         const char *other_name = strcmp(tensor, "dq") && slice->by_accumulator
-                                     ? fb_text(other->acc_dkv)
+                                     ? fb_value_name(fb_values_acc, other->acc_dkv)
                                      : series_of(other, slice);
         double value = fb_record_tensor(other, tensor)->rel_l2;
-        if (usable(other, fb_text(r->dtype)) && in_slice(other, slice) && other->nq == r->nq &&
+        if (usable(other, r->dtype) && in_slice(other, slice) && other->nq == r->nq &&
             !strcmp(name, other_name) && isfinite(value))
             values[count++] = value;
     }
@@ -147,7 +147,7 @@ static void add_point(struct fb_figure_data *data, const struct fb_results *resu
 void fb_pick_drift(struct fb_figure_data *data)
 {
     const struct fb_results *results = data->results;
-    const char *dtype = data->dtype;
+    int dtype = data->dtype;
     static const char *const tensors[] = {"dq", "dk", "dv"};
     struct slice slice = {NULL, false};
     if (!best_slice(results, dtype, &slice)) {
@@ -165,6 +165,7 @@ void fb_pick_drift(struct fb_figure_data *data)
              "Error of the gradients by %s, %s%s%s, head size %lld, %s",
              slice.by_accumulator ? "accumulator" : "variant",
              slice.by_accumulator ? fb_text(like->variant) : "", slice.by_accumulator ? ", " : "",
-             dtype, (long long)like->d, fb_text(like->mask));
+             fb_value_name(fb_values_dtype, dtype), (long long)like->d,
+             fb_value_name(fb_values_mask, like->mask));
     snprintf(data->y_label, sizeof data->y_label, "relative L2 error");
 }

@@ -12,10 +12,10 @@
 #include "report/grouping.h"
 #include "report/table_private.h"
 
-static bool usable(const struct fb_record *r, const char *dtype)
+static bool usable(const struct fb_record *r, int dtype)
 {
-    return !strcmp(fb_text(r->dtype), dtype) && r->nq == r->nk && r->nq > 0 && r->b > 0 &&
-           r->h > 0 && !isnan(fb_record_extra_bytes(r)) && fb_record_done(r) &&
+    return r->dtype == dtype && r->nq == r->nk && r->nq > 0 && r->b > 0 && r->h > 0 &&
+           !isnan(fb_record_extra_bytes(r)) && fb_record_done(r) &&
            strcmp(fb_text(r->variant), "null") != 0;
 }
 
@@ -23,11 +23,11 @@ static bool usable(const struct fb_record *r, const char *dtype)
 static bool same_shape(const struct fb_record *a, const struct fb_record *b)
 {
     return a->d == b->d && a->dv == b->dv && !fb_threads_differ(a, b) && a->h == b->h &&
-           a->hk == b->hk && !strcmp(fb_text(a->mask), fb_text(b->mask));
+           a->hk == b->hk && a->mask == b->mask;
 }
 
 /* Has an earlier record the same shape? */
-static bool seen_before(const struct fb_results *results, size_t i, const char *dtype)
+static bool seen_before(const struct fb_results *results, size_t i, int dtype)
 {
     for (size_t before = 0; before < i; before++)
         if (usable(&results->records[before], dtype) &&
@@ -37,8 +37,8 @@ static bool seen_before(const struct fb_results *results, size_t i, const char *
 }
 
 /* Distinct pairs of variant and length that the shape has, and distinct lengths. */
-static size_t size_of(const struct fb_results *results, const struct fb_record *like,
-                      const char *dtype, size_t *lengths)
+static size_t size_of(const struct fb_results *results, const struct fb_record *like, int dtype,
+                      size_t *lengths)
 {
     size_t pairs = 0;
     *lengths = 0;
@@ -77,7 +77,7 @@ static void add_point(struct fb_figure_data *data, size_t series, const struct f
 void fb_pick_memory(struct fb_figure_data *data)
 {
     const struct fb_results *results = data->results;
-    const char *dtype = data->dtype;
+    int dtype = data->dtype;
     const struct fb_record *best = NULL;
     size_t most = 0;
     for (size_t i = 0; i < results->record_count; i++) {
@@ -108,7 +108,8 @@ void fb_pick_memory(struct fb_figure_data *data)
             add_point(data, linear, &results->records[i],
                       fb_record_linear_bytes(&results->records[i]));
     snprintf(data->title, sizeof data->title,
-             "Memory beyond inputs and outputs, per head, %s, head size %lld, %s", dtype,
-             (long long)best->d, fb_text(best->mask));
+             "Memory beyond inputs and outputs, per head, %s, head size %lld, %s",
+             fb_value_name(fb_values_dtype, dtype), (long long)best->d,
+             fb_value_name(fb_values_mask, best->mask));
     snprintf(data->y_label, sizeof data->y_label, "saved + workspace");
 }

@@ -18,8 +18,7 @@ static bool ambiguous(const struct fb_results *results, const struct fb_record *
 {
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *other = &results->records[i];
-        if (!strcmp(fb_text(other->dtype), fb_text(r->dtype)) &&
-            !strcmp(fb_text(other->mask), fb_text(r->mask)) && other->d == r->d &&
+        if (other->dtype == r->dtype && other->mask == r->mask && other->d == r->d &&
             other->nq == r->nq &&
             (other->b != r->b || other->h != r->h || other->nk != r->nk || other->hk != r->hk))
             return true;
@@ -50,20 +49,24 @@ static double order_of(const struct fb_record *r)
 
 static void add_record(struct fb_figure_data *data, const struct fb_record *r)
 {
-    char panel[160], series[FB_LABEL], tick[64];
-    struct fb_point point = {.tick = tick, .x = order_of(r), .y = NAN, .low = NAN, .high = NAN};
+    char panel[160], series[FB_LABEL], tick[64], state[24];
+    struct fb_point point = {
+        .tick = tick, .state = state, .x = order_of(r), .y = NAN, .low = NAN, .high = NAN};
     fb_figure_panel(data, r, panel);
     fb_label_variant(r, series);
     tick_of(data->results, r, tick);
     point.panel = fb_chart_panel(&data->chart, panel);
     point.series = fb_chart_series(&data->chart, series);
-    bool failed = !strcmp(fb_text(r->verdict), "fail");
+    bool failed = r->outcome == FB_OUTCOME_FAIL;
     bool timed = fb_record_done(r) && !failed;
-    point.state = timed ? "ok" : failed ? "failed" : r->status;
+    snprintf(state, sizeof state, "%s",
+             timed    ? "ok"
+             : failed ? "failed"
+                      : fb_value_name(fb_values_outcome, r->outcome));
     if (timed) {
-        point.y = r->bwd_tflops;
-        point.low = r->bwd_flops / r->bwd_ms_hi * 1e-9;
-        point.high = r->bwd_flops / r->bwd_ms_lo * 1e-9;
+        point.y = r->bwd.tflops;
+        point.low = r->bwd.flops / r->bwd.ms_hi * 1e-9;
+        point.high = r->bwd.flops / r->bwd.ms_lo * 1e-9;
         double *ceiling = &data->ceilings[point.panel];
         if (r->gemm_tflops > 0 && !(*ceiling >= r->gemm_tflops))
             *ceiling = r->gemm_tflops;
@@ -89,9 +92,9 @@ static void add_records(struct fb_figure_data *data, const struct fb_panels *pan
     for (size_t i = 0; i < data->results->record_count; i++) {
         const struct fb_record *r = &data->results->records[i];
         char panel[160];
-        if (strcmp(fb_text(r->dtype), data->dtype) != 0 ||
-            fb_figure_timed(r, data->dtype) != timed_ones || !fb_figure_comparable(data, r) ||
-            !strcmp(fb_text(r->variant), "null") || (fb_record_done(r) && isnan(r->bwd_ms)))
+        if (r->dtype != data->dtype || fb_figure_timed(r, data->dtype) != timed_ones ||
+            !fb_figure_comparable(data, r) || !strcmp(fb_text(r->variant), "null") ||
+            (fb_record_done(r) && isnan(r->bwd.ms)))
             continue;
         fb_figure_panel(data, r, panel);
         if (fb_panels_have(panels, panel) && fits(data, r))
@@ -118,7 +121,8 @@ void fb_pick_speed(struct fb_figure_data *data)
     data->chart.columns = panels.columns;
     fb_figure_machine(data);
     fb_figure_scale_rates(data);
-    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s", data->dtype);
+    snprintf(data->title, sizeof data->title, "Speed of the backward pass, %s",
+             fb_value_name(fb_values_dtype, data->dtype));
     if (left_out)
         snprintf(data->remark, sizeof data->remark,
                  "%zu records left out: at most %d variants and %d panels", left_out, MOST_SERIES,

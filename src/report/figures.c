@@ -19,11 +19,10 @@ const struct fb_figure fb_figures[] = {
 };
 const size_t fb_figure_count = sizeof fb_figures / sizeof *fb_figures;
 
-bool fb_figure_timed(const struct fb_record *record, const char *dtype)
+bool fb_figure_timed(const struct fb_record *record, int dtype)
 {
-    return !strcmp(fb_text(record->dtype), dtype) && fb_record_done(record) &&
-           record->bwd_tflops > 0 && isfinite(record->bwd_tflops) &&
-           strcmp(fb_text(record->verdict), "fail") != 0 &&
+    return record->dtype == dtype && fb_record_done(record) && record->bwd.tflops > 0 &&
+           isfinite(record->bwd.tflops) && record->outcome != FB_OUTCOME_FAIL &&
            strcmp(fb_text(record->variant), "null") != 0;
 }
 
@@ -41,8 +40,7 @@ bool fb_figure_same_distribution(const struct fb_record *a, const struct fb_reco
     return length == strcspn(y, "@") && !strncmp(x, y, length);
 }
 
-void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results,
-                     const char *dtype)
+void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results, int dtype)
 {
     const struct fb_record *first = NULL, *on_cpu = NULL;
     memset(data, 0, sizeof *data);
@@ -54,7 +52,7 @@ void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *resul
     data->only_other_numerics = true;
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *r = &results->records[i];
-        if (strcmp(fb_text(r->dtype), dtype) != 0)
+        if (r->dtype != dtype)
             continue;
         if (fb_figure_timed(r, dtype) && standard(r))
             data->only_other_numerics = false;
@@ -125,7 +123,8 @@ void fb_figure_scale_rates(struct fb_figure_data *data)
 
 void fb_figure_panel(const struct fb_figure_data *data, const struct fb_record *r, char text[160])
 {
-    int at = snprintf(text, 160, "%.40s, head size %lld", fb_text(r->mask), (long long)r->d);
+    int at = snprintf(text, 160, "%.40s, head size %lld", fb_value_name(fb_values_mask, r->mask),
+                      (long long)r->d);
     if (r->dv != r->d)
         at += snprintf(text + at, 160 - (size_t)at, "/%lld", (long long)r->dv);
     if (data->distributions) {
@@ -145,12 +144,15 @@ bool fb_panels_have(const struct fb_panels *panels, const char *name)
     return false;
 }
 
-/* Head size, then mask in alphabetical order from the end ("full" before "causal"). */
+/* Head size, then mask, of which the widest comes first. */
 static bool stands_before(const struct fb_record *a, const struct fb_record *b)
 {
     if (a->d != b->d)
         return a->d < b->d;
-    return strcmp(fb_text(a->mask), fb_text(b->mask)) > 0;
+    static const int rank[] = {
+        [FB_MASK_FULL] = 0, [FB_MASK_CAUSAL_TOPLEFT] = 1, [FB_MASK_CAUSAL] = 2};
+    return a->mask != b->mask && a->mask != FB_MISSING_ENUM &&
+           (b->mask == FB_MISSING_ENUM || rank[a->mask] < rank[b->mask]);
 }
 
 /* Columns: the panels with the head size of the first, if all head sizes have as many. */
@@ -166,7 +168,7 @@ static size_t columns_of(const struct fb_record *const *of, size_t count)
 }
 
 void fb_figure_panels(struct fb_panels *panels, const struct fb_figure_data *data,
-                      bool (*want)(const struct fb_record *, const char *dtype))
+                      bool (*want)(const struct fb_record *, int dtype))
 {
     const struct fb_record *of[FB_MOST_PANELS];
     memset(panels, 0, sizeof *panels);

@@ -14,7 +14,7 @@
 
 struct fb_figure_data {
     const struct fb_results *results;
-    const char *dtype;           /* only records of this one are drawn */
+    int dtype;                   /* only records of this one are drawn */
     bool distributions, threads; /* several in the file: panels are told apart by them */
     bool only_other_numerics;    /* nothing was timed with standard numerics */
     struct fb_chart chart;
@@ -39,11 +39,10 @@ extern const size_t fb_figure_count;
  */
 
 /* Timed, passed or not checked, and not the variant that does nothing. */
-bool fb_figure_timed(const struct fb_record *record, const char *dtype);
+bool fb_figure_timed(const struct fb_record *record, int dtype);
 
 /* Looks once at all records, for what the calls below need. */
-void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results,
-                     const char *dtype);
+void fb_figure_begin(struct fb_figure_data *data, const struct fb_results *results, int dtype);
 
 /* May stand beside others in a figure of variants: standard numerics, unless none was timed with
  * these. */
@@ -67,7 +66,7 @@ struct fb_panels {
     bool cut; /* there were more */
 };
 void fb_figure_panels(struct fb_panels *panels, const struct fb_figure_data *data,
-                      bool (*want)(const struct fb_record *, const char *dtype));
+                      bool (*want)(const struct fb_record *, int dtype));
 bool fb_panels_have(const struct fb_panels *panels, const char *name);
 
 /* The same distribution of inputs, whatever the seed ("randn@1" and "randn@2"). */

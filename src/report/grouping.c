@@ -55,21 +55,27 @@ void fb_label_problem(const struct fb_record *r, char label[FB_LABEL])
     add(label, "d=%lld", (long long)r->d);
     if (r->dv != r->d)
         add(label, "dv=%lld", (long long)r->dv);
-    add(label, "%s %s", fb_text(r->dtype), fb_text(r->mask));
+    add(label, "%s %s", fb_value_name(fb_values_dtype, r->dtype),
+        fb_value_name(fb_values_mask, r->mask));
     add_rest(label, fb_text(r->problem));
 }
 
 void fb_label_numerics(const struct fb_record *r, char label[FB_LABEL])
 {
     const struct {
-        const char *item, *value, *standard;
-    } items[] = {{"dkv", fb_text(r->acc_dkv), "fp32"},  {"dq", fb_text(r->acc_dq), "fp32"},
-                 {"ps", fb_text(r->ps_type), "in"},     {"delta", fb_text(r->delta_type), "fp32"},
-                 {"lse", fb_text(r->lse_type), "fp32"}, {"round", fb_text(r->round_step), "tile"}};
+        const char *item;
+        int value, standard;
+        const struct fb_value *values;
+    } items[] = {{"dkv", r->acc_dkv, FB_ACC_FP32, fb_values_acc},
+                 {"dq", r->acc_dq, FB_ACC_FP32, fb_values_acc},
+                 {"ps", r->ps_type, FB_PS_IN, fb_values_ps},
+                 {"delta", r->delta_type, FB_DELTA_FP32, fb_values_delta},
+                 {"lse", r->lse_type, FB_LSE_FP32, fb_values_lse},
+                 {"round", r->round_step, FB_ROUND_TILE, fb_values_round}};
     label[0] = '\0';
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-        if (*items[i].value && strcmp(items[i].value, items[i].standard) != 0)
-            add(label, "%s=%s", items[i].item, items[i].value);
+        if (items[i].value != FB_MISSING_ENUM && items[i].value != items[i].standard)
+            add(label, "%s=%s", items[i].item, fb_value_name(items[i].values, items[i].value));
 }
 
 void fb_label_variant(const struct fb_record *record, char label[FB_LABEL])
@@ -139,8 +145,7 @@ static enum fb_status order_make(struct order *order, const struct fb_results *r
     for (int refused = 0; refused < 2; refused++)
         for (size_t i = 0; i < results->record_count; i++) {
             const struct fb_record *r = &results->records[i];
-            if (refused == !strcmp(fb_text(r->status), "refused") &&
-                rank_of(order, r) == order->count)
+            if (refused == (r->outcome == FB_OUTCOME_REFUSED) && rank_of(order, r) == order->count)
                 order->names[order->count++] = fb_text(r->variant);
         }
     return FB_OK;

@@ -150,8 +150,8 @@ static enum fb_status draw(const struct fb_plot_options *options, const char *na
 
 static enum fb_status draw_figure(const struct fb_results *results,
                                   const struct fb_plot_options *options,
-                                  const struct fb_figure *figure, const char *dtype,
-                                  const char *name, size_t *drawn)
+                                  const struct fb_figure *figure, int dtype, const char *name,
+                                  size_t *drawn)
 {
     struct fb_figure_data *data = calloc(1, sizeof *data);
     if (!data)
@@ -181,7 +181,7 @@ static enum fb_status draw_figure(const struct fb_results *results,
 static bool first_of_dtype(const struct fb_results *results, size_t i)
 {
     for (size_t before = 0; before < i; before++)
-        if (!strcmp(fb_text(results->records[before].dtype), fb_text(results->records[i].dtype)))
+        if (results->records[before].dtype == results->records[i].dtype)
             return false;
     return true;
 }
@@ -200,14 +200,12 @@ static enum fb_status draw_dtypes(const struct fb_results *results,
 {
     bool several = dtypes_of(results) > 1;
     for (size_t i = 0; i < results->record_count; i++) {
-        const char *dtype = fb_text(results->records[i].dtype);
+        const int dtype = results->records[i].dtype;
         char name[64];
         if (!first_of_dtype(results, i))
             continue;
-        if (strchr(dtype, '/')) /* what a file says may not lead out of the folder */
-            return fb_fail(FB_CORRUPT, "a record's dtype is '%s'", dtype);
-        snprintf(name, sizeof name, "%s%s%.20s", figure->name, several ? "-" : "",
-                 several ? dtype : "");
+        snprintf(name, sizeof name, "%s%s%s", figure->name, several ? "-" : "",
+                 several ? fb_value_name(fb_values_dtype, dtype) : "");
         FB_TRY(draw_figure(results, options, figure, dtype, name, drawn));
     }
     if (!results->record_count)

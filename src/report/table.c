@@ -41,12 +41,6 @@ enum fb_status fb_format_parse(enum fb_format *format, const char *text)
     return FB_OK;
 }
 
-bool fb_record_done(const struct fb_record *record)
-{
-    const char *status = fb_text(record->status);
-    return !*status || !strcmp(status, "done");
-}
-
 double fb_record_extra_bytes(const struct fb_record *record)
 {
     if (record->saved_bytes < 0 || record->workspace_bytes < 0)
@@ -57,7 +51,7 @@ double fb_record_extra_bytes(const struct fb_record *record)
 double fb_record_linear_bytes(const struct fb_record *record)
 {
     double rows = (double)record->b * (double)record->h * (double)record->nq;
-    double element = strcmp(fb_text(record->dtype), "fp32") ? 2 : 4;
+    double element = record->dtype == FB_FP32 ? 4 : 2;
     return rows * ((double)record->dv * element + 8); /* lse and delta are fp32 */
 }
 
@@ -76,12 +70,16 @@ void fb_table_remark(struct fb_sheet *sheet, const struct fb_record *record, con
 
 #define FATES_TEXT 640
 
-/* What became of cases that have no numbers, by verdict. */
-static const char *const fates[][2] = {{"fail", "failed the check"},
-                                       {"crashed", "crashed"},
-                                       {"refused", "refused"},
-                                       {"not-checkable", "not checkable"},
-                                       {"pass", "passed"}};
+/* What became of cases that have no numbers. */
+static const struct {
+    enum fb_outcome outcome;
+    const char *word;
+} fates[] = {{FB_OUTCOME_FAIL, "failed the check"},
+             {FB_OUTCOME_CRASHED, "crashed"},
+             {FB_OUTCOME_HUNG, "hung"},
+             {FB_OUTCOME_REFUSED, "refused"},
+             {FB_OUTCOME_NOT_CHECKABLE, "not checkable"},
+             {FB_OUTCOME_PASS, "passed"}};
 
 /* ": of 6 cases 2 crashed, 4 refused; the first reason: ...", "" where there is no case. */
 static void tell_fates(const struct fb_results *results, char text[FATES_TEXT])
@@ -96,14 +94,14 @@ static void tell_fates(const struct fb_results *results, char text[FATES_TEXT])
         size_t count = 0;
         for (size_t i = 0; i < results->record_count; i++) {
             const struct fb_record *r = &results->records[i];
-            bool alike = !strcmp(fb_text(r->verdict), fates[f][0]);
+            bool alike = r->outcome == (int)fates[f].outcome;
             count += alike;
             if (alike && !*reason)
                 reason = fb_text(r->reason);
         }
         if (count) {
             used += snprintf(text + used, FATES_TEXT - (size_t)used, "%s%zu %s", comma, count,
-                             fates[f][1]);
+                             fates[f].word);
             comma = ", ";
         }
     }

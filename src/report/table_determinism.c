@@ -22,42 +22,50 @@ static const char *yes_no(int64_t flag)
  * measure.) */
 static bool is_free(const struct fb_record *r)
 {
-    return hashed(r) && r->gemms_executed != 0 && *fb_text(r->det_claim) &&
-           strcmp(r->det_claim, "dq+dk+dv") != 0;
+    return hashed(r) && r->gemms_executed != 0 && r->det_claim != FB_MISSING_ENUM &&
+           r->det_claim != FB_DET_ALL;
 }
 
 static double free_ms(const struct fb_group_view *group)
 {
     double least = NAN;
     for (size_t i = 0; i < group->count; i++)
-        if (is_free(group->records[i]) && !(group->records[i]->bwd_ms >= least))
-            least = group->records[i]->bwd_ms;
+        if (is_free(group->records[i]) && !(group->records[i]->bwd.ms >= least))
+            least = group->records[i]->bwd.ms;
     return least;
+}
+
+static void put_set(struct fb_sheet *sheet, const char *column, const struct fb_record *r,
+                    const char *mark)
+{
+    char room[FB_SET_TEXT];
+    const char *text = fb_column_text(fb_column_find(column), r, room);
+    fb_sheet_text(sheet, "%s%s", *text ? text : "-", mark);
 }
 
 /* A claim that the bits deny is a fault; told apart from modesty. */
 static void put_claim(struct fb_sheet *sheet, const struct fb_record *r)
 {
-    const char *claim = fb_text(r->det_claim);
-    bool broken = (strstr(claim, "dq") && r->tensor.dq.deterministic == 0) ||
-                  (strstr(claim, "dk") && r->tensor.dk.deterministic == 0) ||
-                  (strstr(claim, "dv") && r->tensor.dv.deterministic == 0) ||
-                  (!strcmp(claim, "dq+dk+dv") &&
+    const int claim = r->det_claim == FB_MISSING_ENUM ? 0 : r->det_claim;
+    bool broken = (claim & FB_DET_DQ && r->tensor.dq.deterministic == 0) ||
+                  (claim & FB_DET_DK && r->tensor.dk.deterministic == 0) ||
+                  (claim & FB_DET_DV && r->tensor.dv.deterministic == 0) ||
+                  (claim == FB_DET_ALL &&
                    (r->tensor.dbias.deterministic == 0 || r->tensor.dsink.deterministic == 0));
     if (broken)
         fb_sheet_note(sheet, "! claimed deterministic, but the bits differ from run to run");
-    fb_sheet_text(sheet, "%s%s", *claim ? claim : "-", broken ? "!" : "");
+    put_set(sheet, "det_claim", r, broken ? "!" : "");
 }
 
 /* Equal bits where a control showed none that differ prove little. */
 static void put_level(struct fb_sheet *sheet, const struct fb_record *r)
 {
-    const char *level = fb_text(r->det_level), *control = fb_text(r->det_control);
-    bool weak = *level && strcmp(level, "none") != 0 && *control && strcmp(control, "varied") != 0;
+    bool weak = r->det_level > 0 && r->det_control != FB_MISSING_ENUM &&
+                r->det_control != FB_CONTROL_VARIED;
     if (weak)
         fb_sheet_note(sheet, "* no variation observed in a control that adds in any order, or too "
                              "small to expect any");
-    fb_sheet_text(sheet, "%s%s", *level ? level : "-", weak ? "*" : "");
+    put_set(sheet, "det_level", r, weak ? "*" : "");
 }
 
 static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
@@ -75,9 +83,9 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
     put_claim(sheet, r);
     put_level(sheet, r);
     fb_sheet_text(sheet, "%s", yes_no(r->batch_invariant));
-    fb_sheet_four(sheet, r->bwd_ms);
-    fb_sheet_real(sheet, "%+.0f%%", 100 * (r->bwd_ms / free_ms(group) - 1));
-    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_text(r->status));
+    fb_sheet_four(sheet, r->bwd.ms);
+    fb_sheet_real(sheet, "%+.0f%%", 100 * (r->bwd.ms / free_ms(group) - 1));
+    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_record_word(r));
 }
 
 void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grouping)

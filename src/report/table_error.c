@@ -13,7 +13,7 @@ struct view {
 
 static bool compared(const struct fb_tensor_result *t)
 {
-    return !isnan(t->max_abs) || *fb_text(t->verdict) || t->nonfinite > 0;
+    return !isnan(t->max_abs) || t->verdict != FB_MISSING_ENUM || t->nonfinite > 0;
 }
 
 static void put_tensor(struct fb_sheet *sheet, const char *group, const char *label, bool first,
@@ -29,9 +29,9 @@ static void put_tensor(struct fb_sheet *sheet, const char *group, const char *la
     fb_sheet_real(sheet, "%.6f", t->norm_ratio);
     fb_sheet_real(sheet, "%.0f", t->nonfinite < 0 ? NAN : (double)t->nonfinite);
     fb_sheet_real(sheet, "%.3f", t->bound_ratio);
-    fb_sheet_text(sheet, "%s", fb_text(t->verdict));
-    fb_sheet_text(sheet, "%s", fb_text(t->verdict_standard));
-    fb_sheet_text(sheet, "%s", fb_text(t->band));
+    fb_sheet_text(sheet, "%s", fb_value_name(fb_values_verdict, t->verdict));
+    fb_sheet_text(sheet, "%s", fb_value_name(fb_values_verdict, t->verdict_standard));
+    fb_sheet_text(sheet, "%s", fb_value_name(fb_values_band, t->band));
     fb_sheet_text(sheet, "%s", fb_text(t->worst));
 }
 
@@ -54,7 +54,7 @@ static void put_record(struct fb_sheet *sheet, const char *group, const struct f
     fb_sheet_text(sheet, "%s", label);
     for (int i = 0; i < 7; i++)
         fb_sheet_real(sheet, "", NAN);
-    fb_table_remark(sheet, r, fb_text(r->status));
+    fb_table_remark(sheet, r, fb_record_word(r));
     fb_sheet_dashes(sheet);
 }
 

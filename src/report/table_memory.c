@@ -32,7 +32,7 @@ static void put_row(struct fb_sheet *sheet, const char *group, const struct fb_r
     double saved = r->saved_bytes > 0 ? (double)r->saved_bytes : NAN;
     put_ratio(sheet, saved / o_bytes(r));
     put_ratio(sheet, saved / fb_record_linear_bytes(r));
-    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_text(r->status));
+    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_record_word(r));
 }
 
 void fb_table_memory(struct fb_sheet *sheet, const struct fb_grouping *grouping)

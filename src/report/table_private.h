@@ -18,9 +18,6 @@ void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grou
 /* The last cell of a row: what there is to say, with the reason as a numbered note. */
 void fb_table_remark(struct fb_sheet *sheet, const struct fb_record *record, const char *word);
 
-/* done, or why there are no numbers: "refused", "crashed" ... */
-bool fb_record_done(const struct fb_record *record);
-
 /* Saved and workspace bytes, what a variant takes beyond the tensors; NaN if unknown. */
 double fb_record_extra_bytes(const struct fb_record *record);
 

@@ -18,8 +18,8 @@ static double fastest(const struct fb_grouping *grouping)
     double most = 0;
     for (size_t g = 0; g < grouping->count; g++)
         for (size_t i = 0; i < grouping->groups[g].count; i++)
-            if (grouping->groups[g].records[i]->bwd_tflops > most)
-                most = grouping->groups[g].records[i]->bwd_tflops;
+            if (grouping->groups[g].records[i]->bwd.tflops > most)
+                most = grouping->groups[g].records[i]->bwd.tflops;
     return most;
 }
 
@@ -28,7 +28,7 @@ static bool any_joules(const struct fb_grouping *grouping)
 {
     for (size_t g = 0; g < grouping->count; g++)
         for (size_t i = 0; i < grouping->groups[g].count; i++)
-            if (!isnan(grouping->groups[g].records[i]->bwd_joules))
+            if (!isnan(grouping->groups[g].records[i]->bwd.joules))
                 return true;
     return false;
 }
@@ -38,7 +38,7 @@ static const char *first_timed(const struct fb_grouping *grouping)
 {
     for (size_t g = 0; g < grouping->count; g++)
         for (size_t i = 0; i < grouping->groups[g].count; i++)
-            if (!isnan(grouping->groups[g].records[i]->bwd_ms))
+            if (!isnan(grouping->groups[g].records[i]->bwd.ms))
                 return fb_text(grouping->groups[g].records[i]->variant);
     return "";
 }
@@ -48,14 +48,14 @@ static double baseline_ms(const struct fb_group_view *group, const char *baselin
 {
     for (size_t i = 0; i < group->count; i++)
         if (!strcmp(fb_text(group->records[i]->variant), baseline) &&
-            !isnan(group->records[i]->bwd_ms))
-            return group->records[i]->bwd_ms;
+            !isnan(group->records[i]->bwd.ms))
+            return group->records[i]->bwd.ms;
     return NAN;
 }
 
 static void put_interval(struct fb_sheet *sheet, const struct fb_record *r)
 {
-    double half = 50 * (r->bwd_ms_hi - r->bwd_ms_lo) / r->bwd_ms;
+    double half = 50 * (r->bwd.ms_hi - r->bwd.ms_lo) / r->bwd.ms;
     fb_sheet_real(sheet, half < 10 ? "%.1f" : "%.0f", half);
 }
 
@@ -69,16 +69,16 @@ static void put_flagged(struct fb_sheet *sheet, const char *plain, const char *f
 
 static void put_times(struct fb_sheet *sheet, const struct fb_record *r, double base, double unit)
 {
-    fb_sheet_four(sheet, r->bwd_ms);
+    fb_sheet_four(sheet, r->bwd.ms);
     put_interval(sheet, r);
-    fb_sheet_text(sheet, "%lld", (long long)r->n_samples);
-    fb_sheet_four(sheet, r->bwd_tflops * unit);
-    put_flagged(sheet, "%.1f", "%.1f!", r->bwd_ceiling_pct, 100,
+    fb_sheet_text(sheet, "%lld", (long long)r->bwd.n_samples);
+    fb_sheet_four(sheet, r->bwd.tflops * unit);
+    put_flagged(sheet, "%.1f", "%.1f!", r->bwd.ceiling_pct, 100,
                 "faster than the GEMM itself: look at the spread, or one of the two is wrong");
-    fb_sheet_four(sheet, r->fwd_ms);
-    put_flagged(sheet, "%.2f", "%.2f!", r->bwd_ms / r->fwd_ms, SLOW_BACKWARD,
+    fb_sheet_four(sheet, r->fwd.ms);
+    put_flagged(sheet, "%.2f", "%.2f!", r->bwd.ms / r->fwd.ms, SLOW_BACKWARD,
                 "a backward slower than 4 forwards (the model: 2.5)");
-    double relative = base / r->bwd_ms;
+    double relative = base / r->bwd.ms;
     fb_sheet_real(sheet, relative < 100 ? "%.2fx" : "%.0fx", relative);
 }
 
@@ -89,15 +89,14 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
     fb_label_variant(r, label);
     fb_sheet_row(sheet, group->label);
     fb_sheet_text(sheet, "%s", label);
-    if (isnan(r->bwd_ms))
+    if (isnan(r->bwd.ms))
         for (int i = 0; i < 8; i++)
             fb_sheet_real(sheet, "", NAN);
     else
         put_times(sheet, r, base, unit);
     if (joules)
-        fb_sheet_four(sheet, r->bwd_joules);
-    bool done = fb_record_done(r);
-    fb_table_remark(sheet, r, done ? fb_text(r->verdict) : fb_text(r->status));
+        fb_sheet_four(sheet, r->bwd.joules);
+    fb_table_remark(sheet, r, fb_record_word(r));
 }
 
 void fb_table_speed(struct fb_sheet *sheet, const struct fb_grouping *grouping,

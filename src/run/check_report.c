@@ -101,7 +101,7 @@ static void print_determinism(struct fb_check_report *report, const struct fb_re
 {
     char text[48] = "-";
     bool equal = record->det_equal == record->det_runs;
-    bool weak = equal && strcmp(fb_text(record->det_control), "varied") != 0;
+    bool weak = equal && record->det_control != FB_CONTROL_VARIED;
     if (record->det_runs > 0) {
         snprintf(text, sizeof text, "%lld of %lld%s", (long long)record->det_equal,
                  (long long)record->det_runs, weak ? "*" : "");
@@ -117,13 +117,13 @@ static void print_row(struct fb_check_report *report, const struct fb_record *re
 {
     struct fb_numerics numerics;
     print_heading(report, record);
-    printf("  %-22s %-13s", fb_text(record->variant), fb_text(record->verdict));
-    if (record->status && !strcmp(record->status, "done")) {
+    printf("  %-22s %-13s", fb_text(record->variant), fb_record_word(record));
+    if (fb_record_done(record)) {
         print_ratio(record->tensor.o.bound_ratio);
         print_ratio(record->tensor.dq.bound_ratio);
         print_ratio(record->tensor.dk.bound_ratio);
         print_ratio(record->tensor.dv.bound_ratio);
-        printf("  %-5s", fb_text(record->verdict_bands));
+        printf("  %-5s", fb_value_name(fb_values_band, record->verdict_bands));
         print_determinism(report, record);
     }
     if (fb_numerics_parse(&numerics, fb_text(record->numerics)) == FB_OK &&
@@ -143,10 +143,11 @@ static void print_row(struct fb_check_report *report, const struct fb_record *re
 static void write_column(struct fb_json *json, const struct fb_column *c,
                          const struct fb_record *record)
 {
+    char room[FB_SET_TEXT];
     if (fb_column_missing(c, record))
         fb_json_null(json, c->name);
-    else if (c->kind == FB_KIND_TEXT)
-        fb_json_string(json, c->name, fb_column_text(c, record));
+    else if (fb_column_is_text(c))
+        fb_json_string(json, c->name, fb_column_text(c, record, room));
     else if (c->kind == FB_KIND_INT)
         fb_json_int(json, c->name, fb_column_int(c, record));
     else if (c->kind == FB_KIND_UINT)
@@ -177,7 +178,7 @@ static enum fb_status write_row(struct fb_check_report *report, const struct fb_
     for (size_t i = 0; i < fb_column_count; i++)
         write_column(&report->json, &fb_columns[i], record);
     fb_json_end(&report->json);
-    return strcmp(fb_text(record->verdict), "refused") ? FB_OK : keep_skip(report, record);
+    return record->outcome == FB_OUTCOME_REFUSED ? keep_skip(report, record) : FB_OK;
 }
 
 static void write_skips(struct fb_check_report *report)
@@ -217,11 +218,12 @@ static void write_summary(struct fb_check_report *report, const struct fb_tally 
     struct fb_json *json = &report->json;
     fb_json_begin(json, "summary", '{');
     fb_json_bool(json, "complete", complete);
-    fb_json_int(json, "passed", (int64_t)tally->pass);
-    fb_json_int(json, "failed", (int64_t)tally->fail);
-    fb_json_int(json, "crashed", (int64_t)tally->crashed);
-    fb_json_int(json, "not_checkable", (int64_t)tally->not_checkable);
-    fb_json_int(json, "refused", (int64_t)tally->refused);
+    fb_json_int(json, "passed", (int64_t)tally->count[FB_OUTCOME_PASS]);
+    fb_json_int(json, "failed", (int64_t)tally->count[FB_OUTCOME_FAIL]);
+    fb_json_int(json, "crashed", (int64_t)tally->count[FB_OUTCOME_CRASHED]);
+    fb_json_int(json, "hung", (int64_t)tally->count[FB_OUTCOME_HUNG]);
+    fb_json_int(json, "not_checkable", (int64_t)tally->count[FB_OUTCOME_NOT_CHECKABLE]);
+    fb_json_int(json, "refused", (int64_t)tally->count[FB_OUTCOME_REFUSED]);
     fb_json_real(json, "seconds", ((double)fb_clock_ns() - report->begun) * 1e-9);
     fb_json_end(json);
 }

@@ -45,9 +45,9 @@ static void print_line(const struct fb_progress *progress, const struct fb_recor
         fprintf(stderr, " %s", fb_text(record->numerics));
     if (strcmp(fb_text(record->recipe), "randn@1") != 0)
         fprintf(stderr, " %s", fb_text(record->recipe));
-    fprintf(stderr, " %s", *fb_text(record->verdict) ? record->verdict : "unjudged");
-    if (isfinite(record->bwd_ms))
-        fprintf(stderr, " %.4g ms", record->bwd_ms);
+    fprintf(stderr, " %s", fb_value_name(fb_values_outcome, record->outcome));
+    if (isfinite(record->bwd.ms))
+        fprintf(stderr, " %.4g ms", record->bwd.ms);
     if (record->reason && record->reason[0])
         fprintf(stderr, ": %s", record->reason);
     fputc('\n', stderr);

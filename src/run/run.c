@@ -72,8 +72,8 @@ static enum fb_status check_names(const struct run *run)
 /* Refused, and perhaps for a file of inputs that could not be read then: it is asked again. */
 static bool is_open(const struct fb_record *before)
 {
-    return !before || (!strcmp(fb_text(before->verdict), "refused") &&
-                       !strncmp(fb_text(before->recipe), "file:", 5));
+    return !before ||
+           (before->outcome == FB_OUTCOME_REFUSED && !strncmp(fb_text(before->recipe), "file:", 5));
 }
 
 static enum fb_status select_cases(struct run *run)

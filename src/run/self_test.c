@@ -22,17 +22,16 @@ struct self_test {
 
 static bool is_met(const struct fb_expectation *want, const struct fb_record *record)
 {
-    const char *verdict = fb_text(record->verdict);
     if (!want->fails)
-        return !strcmp(verdict, "pass");
-    return (!strcmp(verdict, "fail") || !strcmp(verdict, "crashed")) &&
+        return record->outcome == FB_OUTCOME_PASS;
+    return (record->outcome == FB_OUTCOME_FAIL || record->outcome == FB_OUTCOME_CRASHED) &&
            strstr(fb_text(record->reason), want->said);
 }
 
 /* A trap that runs on a device, where there is none. */
 static bool is_skipped(const struct fb_record *record)
 {
-    return !strcmp(fb_text(record->verdict), "refused") && strcmp(fb_text(record->backend), "cpu");
+    return record->outcome == FB_OUTCOME_REFUSED && strcmp(fb_text(record->backend), "cpu");
 }
 
 static enum fb_status take_record(void *user, size_t position, const struct fb_record *record)
@@ -49,7 +48,7 @@ static enum fb_status take_record(void *user, size_t position, const struct fb_r
     test->wrong += !met;
     printf("%-5s %-21s must %s  %s  %s%s%s%s\n", met ? "ok" : "WRONG", want->variant,
            want->fails ? "fail" : "pass", fb_text(record->problem), fb_text(record->recipe),
-           met && !want->fails ? "" : ": ", met ? "" : fb_text(record->verdict),
+           met && !want->fails ? "" : ": ", met ? "" : fb_record_word(record),
            met && !want->fails ? "" : fb_text(record->reason));
     fflush(stdout);
     return FB_OK;

@@ -74,13 +74,14 @@ static enum fb_status deliver(struct supervisor *s, size_t in_group, const struc
     return s->order->take(s->order->user, s->order->todo[place], record);
 }
 
-static enum fb_status deliver_crash(struct supervisor *s, size_t in_group, const char *reason)
+static enum fb_status deliver_end(struct supervisor *s, size_t in_group, enum fb_outcome outcome,
+                                  const char *reason)
 {
     struct fb_record record;
     enum fb_status status;
     fb_record_init(&record);
     FB_TRY_OUT(fb_describe_case(&record, &s->order->cases[s->positions[in_group]]));
-    FB_TRY_OUT(fb_describe_end(&record, "crashed", reason));
+    FB_TRY_OUT(fb_describe_end(&record, outcome, reason));
     FB_TRY_OUT(deliver(s, in_group, &record));
 out:
     fb_record_free(&record);
@@ -227,8 +228,10 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
     char how[128], reason[256];
     int index = atomic_load(&s->process.beacon->index);
     index = index < (int)s->group_count ? index : -1; /* overwritten */
-    const char *stage = fb_stage_name(atomic_load(&s->process.beacon->stage));
-    const char *after = index >= 0 && !strcmp(stage, "reference") ? "after its call, " : "";
+    const enum fb_stage at = (enum fb_stage)atomic_load(&s->process.beacon->stage);
+    const char *stage = fb_stage_name(at);
+    const char *after = index >= 0 && at == FB_STAGE_REFERENCE ? "after its call, " : "";
+    const enum fb_outcome outcome = ending == DEADLINE ? FB_OUTCOME_HUNG : FB_OUTCOME_CRASHED;
     fb_process_stop(&s->process, ending != WORKER_DIED, how, sizeof how);
     if (ending == GARBLED)
         snprintf(reason, sizeof reason, "wrote into the worker's own channel, in %s", stage);
@@ -239,7 +242,7 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
         snprintf(reason, sizeof reason, "%s %sin %s", how, after, stage);
     for (size_t i = 0; i < s->group_count; i++)
         if (!s->done[s->group[i]] && (index < 0 || (size_t)index == i))
-            FB_TRY(deliver_crash(s, i, reason));
+            FB_TRY(deliver_end(s, i, outcome, reason));
     return FB_OK;
 }
 

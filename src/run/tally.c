@@ -17,45 +17,38 @@ enum fb_status fb_tally_init(struct fb_tally *tally, const char *const *named, s
 
 void fb_tally_add(struct fb_tally *tally, const struct fb_record *record)
 {
-    const char *verdict = fb_text(record->verdict);
-    bool refused = !strcmp(verdict, "refused");
-    if (refused)
-        tally->refused++;
-    else if (!strcmp(verdict, "pass"))
-        tally->pass++;
-    else if (!strcmp(verdict, "fail"))
-        tally->fail++;
-    else if (!strcmp(verdict, "not-checkable"))
-        tally->not_checkable++;
-    else if (!strcmp(verdict, "crashed"))
-        tally->crashed++;
-    else
-        tally->unjudged++;
+    const bool refused = record->outcome == FB_OUTCOME_REFUSED;
+    tally->count[record->outcome == FB_MISSING_ENUM ? FB_OUTCOME_UNJUDGED : record->outcome]++;
     for (size_t i = 0; i < tally->named_count; i++)
         tally->named_ran[i] |= !refused && !strcmp(tally->named[i], fb_text(record->variant));
 }
 
 void fb_tally_print(const struct fb_tally *tally, char *text, size_t size)
 {
-    const struct {
-        size_t count;
+    static const struct {
+        enum fb_outcome outcome;
         const char *word;
-    } rest[] = {{tally->crashed, "crashed"},
-                {tally->not_checkable, "not checkable"},
-                {tally->refused, "refused"},
-                {tally->unjudged, "unjudged"}};
-    int used = snprintf(text, size, "%zu passed, %zu failed", tally->pass, tally->fail);
+    } rest[] = {{FB_OUTCOME_CRASHED, "crashed"},
+                {FB_OUTCOME_HUNG, "hung"},
+                {FB_OUTCOME_NOT_CHECKABLE, "not checkable"},
+                {FB_OUTCOME_REFUSED, "refused"},
+                {FB_OUTCOME_UNJUDGED, "unjudged"}};
+    int used = snprintf(text, size, "%zu passed, %zu failed", tally->count[FB_OUTCOME_PASS],
+                        tally->count[FB_OUTCOME_FAIL]);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-        if (rest[i].count && used >= 0 && (size_t)used < size)
-            used +=
-                snprintf(text + used, size - (size_t)used, ", %zu %s", rest[i].count, rest[i].word);
+        if (tally->count[rest[i].outcome] && used >= 0 && (size_t)used < size)
+            used += snprintf(text + used, size - (size_t)used, ", %zu %s",
+                             tally->count[rest[i].outcome], rest[i].word);
 }
 
 int fb_tally_exit(const struct fb_tally *tally)
 {
-    size_t ran =
-        tally->pass + tally->fail + tally->not_checkable + tally->crashed + tally->unjudged;
-    const bool nothing = !ran && tally->refused; /* a shard may hold no case at all */
+    const size_t *count = tally->count;
+    size_t all = 0;
+    for (int i = 0; i <= FB_OUTCOME_HUNG; i++)
+        all += count[i];
+    /* A shard may hold no case at all. */
+    const bool nothing = all && all == count[FB_OUTCOME_REFUSED];
     bool silent_name = false;
     if (*tally->unread) {
         fb_log_warn("%s", tally->unread);
@@ -69,10 +62,11 @@ int fb_tally_exit(const struct fb_tally *tally)
     }
     if (*tally->ended)
         fb_log_warn("%s", tally->ended);
-    if (tally->fail || tally->crashed || *tally->ended)
+    if (count[FB_OUTCOME_FAIL] || count[FB_OUTCOME_CRASHED] || count[FB_OUTCOME_HUNG] ||
+        *tally->ended)
         return 1;
     if (nothing && !silent_name)
-        fb_log_warn("nothing ran; cases refused: %zu", tally->refused);
+        fb_log_warn("nothing ran; cases refused: %zu", all);
     return nothing || silent_name ? 3 : 0;
 }
 

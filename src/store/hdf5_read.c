@@ -160,30 +160,60 @@ out:
     return status;
 }
 
+/* One of the texts of a dataset, padded with NUL to its width. */
+static enum fb_status take_text(struct fb_record *record, const struct fb_column *column,
+                                const char *name, const char *value, size_t width)
+{
+    bool taken;
+    char *text = strndup(value, width);
+    if (!text)
+        return fb_fail(FB_NO_MEMORY, "out of memory for column %s", name);
+    enum fb_status status = column ? fb_column_take(column, record, text)
+                                   : fb_column_take_old(name, record, text, &taken);
+    free(text);
+    return status;
+}
+
+/* column NULL: a text column of schema 1 that is none any more. */
 static enum fb_status take_column(struct fb_results *results, hid_t group,
-                                  const struct fb_column *column)
+                                  const struct fb_column *column, const char *name)
 {
     hsize_t extent[2] = {results->record_count, 1};
-    hid_t memory_type = column->kind == FB_KIND_INT    ? H5T_NATIVE_INT64
-                        : column->kind == FB_KIND_UINT ? H5T_NATIVE_UINT64
-                        : column->kind == FB_KIND_REAL ? H5T_NATIVE_DOUBLE
-                                                       : -1;
+    const hid_t memory_types[FB_KIND_COUNT] = {[FB_KIND_TEXT] = -1,
+                                               [FB_KIND_ENUM] = -1,
+                                               [FB_KIND_SET] = -1,
+                                               [FB_KIND_INT] = H5T_NATIVE_INT64,
+                                               [FB_KIND_UINT] = H5T_NATIVE_UINT64,
+                                               [FB_KIND_REAL] = H5T_NATIVE_DOUBLE};
+    const hid_t memory_type = column ? memory_types[column->kind] : -1;
     void *data;
     size_t width;
-    if (H5Lexists(group, column->name, H5P_DEFAULT) <= 0)
-        return FB_OK;
-    enum fb_status status =
-        take_dataset(group, column->name, 1, extent, memory_type, &data, &width);
+    enum fb_status status = take_dataset(group, name, 1, extent, memory_type, &data, &width);
     for (size_t i = 0; i < results->record_count && status == FB_OK; i++) {
         const char *value = (const char *)data + i * width;
-        void *slot = fb_column_slot(column, &results->records[i]);
         if (memory_type >= 0)
-            memcpy(slot, value, width);
-        else if (*value)
-            status = fb_text_set(slot, "%.*s", (int)strnlen(value, width), value);
+            memcpy(fb_column_slot(column, &results->records[i]), value, width);
+        else
+            status = take_text(&results->records[i], column, name, value, width);
     }
     free(data);
     return status;
+}
+
+static enum fb_status take_columns(struct fb_results *results, hid_t group)
+{
+    static const char *const old[] = {"status", "verdict"};
+    for (size_t i = 0; i < fb_column_count; i++) {
+        const char *old_name = fb_column_old_name(&fb_columns[i]);
+        if (H5Lexists(group, fb_columns[i].name, H5P_DEFAULT) > 0)
+            FB_TRY(take_column(results, group, &fb_columns[i], fb_columns[i].name));
+        else if (old_name && H5Lexists(group, old_name, H5P_DEFAULT) > 0)
+            FB_TRY(take_column(results, group, &fb_columns[i], old_name));
+    }
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (H5Lexists(group, old[i], H5P_DEFAULT) > 0)
+            FB_TRY(take_column(results, group, NULL, old[i]));
+    return FB_OK;
 }
 
 /* The first `count` samples of each row; the rest is padding. */
@@ -202,9 +232,7 @@ static enum fb_status take_samples(struct fb_results *results, hid_t group, cons
         size_t count = extent[1];
         while (count && isnan(row[count - 1]))
             count--;
-        status = backward
-                     ? fb_samples_set(&record->bwd_samples, &record->bwd_sample_count, row, count)
-                     : fb_samples_set(&record->fwd_samples, &record->fwd_sample_count, row, count);
+        status = fb_samples_set(backward ? &record->bwd : &record->fwd, row, count);
     }
     free(data);
     return status;
@@ -236,8 +264,7 @@ static enum fb_status make_records(struct fb_results *results, hid_t group)
 static enum fb_status take_results(struct fb_results *results, hid_t group)
 {
     FB_TRY(make_records(results, group));
-    for (size_t i = 0; i < fb_column_count; i++)
-        FB_TRY(take_column(results, group, &fb_columns[i]));
+    FB_TRY(take_columns(results, group));
     FB_TRY(take_samples(results, group, "fwd_ms_samples", false));
     FB_TRY(take_samples(results, group, "bwd_ms_samples", true));
     for (size_t i = 0; i < results->record_count; i++)

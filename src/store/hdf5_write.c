@@ -174,17 +174,18 @@ static herr_t put_dataset(const struct sink *sink, const char *name, int rank, h
 static herr_t put_text_column(const struct sink *sink, const struct fb_column *column,
                               const char *meaning)
 {
+    char room[FB_SET_TEXT];
     size_t width = 1;
     herr_t result = -1;
     for (hsize_t i = 0; i < sink->cases; i++) {
-        size_t length = strlen(fb_column_text(column, &sink->results->records[i]));
+        size_t length = strlen(fb_column_text(column, &sink->results->records[i], room));
         width = length > width ? length : width;
     }
     char *data = calloc(sink->cases + 1, width);
     hid_t type = text_type(width, H5T_CSET_ASCII);
     if (data && type >= 0) {
         for (hsize_t i = 0; i < sink->cases; i++) {
-            const char *text = fb_column_text(column, &sink->results->records[i]);
+            const char *text = fb_column_text(column, &sink->results->records[i], room);
             for (size_t at = 0; text[at]; at++)
                 data[i * width + at] = (unsigned char)text[at] < 0x80 ? text[at] : '?';
         }
@@ -218,10 +219,10 @@ static herr_t put_number_column(const struct sink *sink, const struct fb_column 
 
 static herr_t put_column(const struct sink *sink, const struct fb_column *column)
 {
-    char meaning[320];
-    snprintf(meaning, sizeof meaning, "%s%s%s", column->tensor ? column->tensor : "",
-             column->tensor ? ": " : "", column->text);
-    if (column->kind == FB_KIND_TEXT)
+    char meaning[400];
+    snprintf(meaning, sizeof meaning, "%s%s%s", column->family ? column->family : "",
+             column->family ? ": " : "", column->text);
+    if (fb_column_is_text(column))
         return put_text_column(sink, column, meaning);
     return put_number_column(sink, column, meaning);
 }
@@ -236,10 +237,9 @@ static herr_t put_samples(const struct sink *sink, const char *name, const char 
         return -1;
     for (hsize_t i = 0; i < sink->cases; i++) {
         const struct fb_record *record = &sink->results->records[i];
-        const double *samples = backward ? record->bwd_samples : record->fwd_samples;
-        size_t count = backward ? record->bwd_sample_count : record->fwd_sample_count;
+        const struct fb_pass_result *pass = backward ? &record->bwd : &record->fwd;
         for (size_t at = 0; at < width; at++)
-            data[i * width + at] = at < count ? samples[at] : NAN;
+            data[i * width + at] = at < pass->sample_count ? pass->samples[at] : NAN;
     }
     herr_t result =
         put_dataset(sink, name, 2, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, data, "ms", meaning);
@@ -347,10 +347,10 @@ static hsize_t most_samples(const struct fb_results *results)
     size_t most = 0;
     for (size_t i = 0; i < results->record_count; i++) {
         const struct fb_record *record = &results->records[i];
-        if (record->fwd_sample_count > most)
-            most = record->fwd_sample_count;
-        if (record->bwd_sample_count > most)
-            most = record->bwd_sample_count;
+        if (record->fwd.sample_count > most)
+            most = record->fwd.sample_count;
+        if (record->bwd.sample_count > most)
+            most = record->bwd.sample_count;
     }
     return most;
 }

@@ -24,6 +24,10 @@ void fb_record_init(struct fb_record *record)
         case FB_KIND_TEXT:
             *(char **)slot = NULL;
             break;
+        case FB_KIND_ENUM:
+        case FB_KIND_SET:
+            *(int *)slot = FB_MISSING_ENUM;
+            break;
         case FB_KIND_INT:
             *(int64_t *)slot = FB_MISSING_INT;
             break;
@@ -31,6 +35,7 @@ void fb_record_init(struct fb_record *record)
             *(uint64_t *)slot = FB_MISSING_UINT;
             break;
         case FB_KIND_REAL:
+        case FB_KIND_COUNT:
             *(double *)slot = NAN;
             break;
         }
@@ -42,8 +47,8 @@ void fb_record_free(struct fb_record *record)
     for (size_t i = 0; i < fb_column_count; i++)
         if (fb_columns[i].kind == FB_KIND_TEXT)
             free(*(char **)fb_column_slot(&fb_columns[i], record));
-    free(record->fwd_samples);
-    free(record->bwd_samples);
+    free(record->fwd.samples);
+    free(record->bwd.samples);
     fb_record_init(record);
 }
 
@@ -66,8 +71,7 @@ const char *fb_text(const char *text)
     return text ? text : "";
 }
 
-enum fb_status fb_samples_set(double **samples, size_t *sample_count, const double *values,
-                              size_t count)
+enum fb_status fb_samples_set(struct fb_pass_result *pass, const double *values, size_t count)
 {
     double *copy = NULL;
     if (count) {
@@ -76,10 +80,22 @@ enum fb_status fb_samples_set(double **samples, size_t *sample_count, const doub
             return fb_fail(FB_NO_MEMORY, "out of memory for %zu samples", count);
         memcpy(copy, values, count * sizeof *copy);
     }
-    free(*samples);
-    *samples = copy;
-    *sample_count = count;
+    free(pass->samples);
+    pass->samples = copy;
+    pass->sample_count = count;
     return FB_OK;
+}
+
+bool fb_record_done(const struct fb_record *record)
+{
+    return record->outcome != FB_OUTCOME_REFUSED && record->outcome != FB_OUTCOME_CRASHED &&
+           record->outcome != FB_OUTCOME_HUNG;
+}
+
+const char *fb_record_word(const struct fb_record *record)
+{
+    const bool silent = record->outcome == FB_OUTCOME_UNJUDGED;
+    return silent ? "" : fb_value_name(fb_values_outcome, record->outcome);
 }
 
 struct fb_tensor_result *fb_record_tensor(struct fb_record *record, const char *name)
@@ -98,35 +114,28 @@ struct fb_tensor_result *fb_record_tensor(struct fb_record *record, const char *
 static void write_column(const struct fb_column *column, const struct fb_record *record,
                          struct fb_json *json)
 {
+    char text[FB_SET_TEXT];
     if (fb_column_missing(column, record))
         return;
-    switch (column->kind) {
-    case FB_KIND_TEXT:
-        fb_json_string(json, column->name, fb_column_text(column, record));
-        break;
-    case FB_KIND_INT:
+    if (column->kind == FB_KIND_INT) {
         fb_json_int(json, column->name, fb_column_int(column, record));
-        break;
-    case FB_KIND_UINT: { /* as text: a JSON reader may not hold 64 unsigned bits */
-        char text[FB_REAL_TEXT];
+    } else if (column->kind == FB_KIND_UINT) { /* as text: a reader may not hold 64 unsigned bits */
         snprintf(text, sizeof text, "%llu", (unsigned long long)fb_column_uint(column, record));
         fb_json_string(json, column->name, text);
-        break;
-    }
-    case FB_KIND_REAL:
+    } else if (column->kind == FB_KIND_REAL) {
         fb_json_real(json, column->name, fb_column_real(column, record));
-        break;
+    } else {
+        fb_json_string(json, column->name, fb_column_text(column, record, text));
     }
 }
 
-static void write_samples(struct fb_json *json, const char *name, const double *samples,
-                          size_t count)
+static void write_samples(struct fb_json *json, const char *name, const struct fb_pass_result *pass)
 {
-    if (!count)
+    if (!pass->sample_count)
         return;
     fb_json_begin(json, name, '[');
-    for (size_t i = 0; i < count; i++)
-        fb_json_real(json, NULL, samples[i]);
+    for (size_t i = 0; i < pass->sample_count; i++)
+        fb_json_real(json, NULL, pass->samples[i]);
     fb_json_end(json);
 }
 
@@ -135,8 +144,8 @@ void fb_record_write_json(const struct fb_record *record, struct fb_json *json, 
     fb_json_begin(json, name, '{');
     for (size_t i = 0; i < fb_column_count; i++)
         write_column(&fb_columns[i], record, json);
-    write_samples(json, "fwd_ms_samples", record->fwd_samples, record->fwd_sample_count);
-    write_samples(json, "bwd_ms_samples", record->bwd_samples, record->bwd_sample_count);
+    write_samples(json, "fwd_ms_samples", &record->fwd);
+    write_samples(json, "bwd_ms_samples", &record->bwd);
     fb_json_end(json);
 }
 
@@ -180,8 +189,10 @@ static enum fb_status read_column(const struct fb_column *column, const json_t *
         return FB_OK;
     switch (column->kind) {
     case FB_KIND_TEXT:
+    case FB_KIND_ENUM:
+    case FB_KIND_SET:
         if (json_is_string(value))
-            return fb_text_set(slot, "%s", json_string_value(value));
+            return fb_column_take(column, record, json_string_value(value));
         break;
     case FB_KIND_INT:
         good = json_is_integer(value);
@@ -191,6 +202,7 @@ static enum fb_status read_column(const struct fb_column *column, const json_t *
         good = json_is_string(value) && fb_number_uint(json_string_value(value), slot);
         break;
     case FB_KIND_REAL:
+    case FB_KIND_COUNT:
         good = read_real(value, slot);
         break;
     }
@@ -198,17 +210,18 @@ static enum fb_status read_column(const struct fb_column *column, const json_t *
                 : fb_fail(FB_CORRUPT, "record: %s has a value of another kind", column->name);
 }
 
-static enum fb_status read_samples(const json_t *array, double **samples, size_t *count)
+static enum fb_status read_samples(const json_t *array, struct fb_pass_result *pass)
 {
     if (!json_is_array(array))
         return fb_fail(FB_CORRUPT, "record: the samples are not a list");
-    *count = json_array_size(array);
-    free(*samples);
-    *samples = calloc(*count + 1, sizeof **samples);
-    if (!*samples)
-        return fb_fail(FB_NO_MEMORY, "out of memory for %zu samples", *count);
-    for (size_t i = 0; i < *count; i++)
-        if (!read_real(json_array_get(array, i), &(*samples)[i]))
+    const size_t count = json_array_size(array);
+    free(pass->samples);
+    pass->sample_count = count;
+    pass->samples = calloc(count + 1, sizeof *pass->samples);
+    if (!pass->samples)
+        return fb_fail(FB_NO_MEMORY, "out of memory for %zu samples", count);
+    for (size_t i = 0; i < count; i++)
+        if (!read_real(json_array_get(array, i), &pass->samples[i]))
             return fb_fail(FB_CORRUPT, "record: sample %zu is not a number", i);
     return FB_OK;
 }
@@ -223,7 +236,24 @@ static const struct fb_column *find_after(const struct fb_column *last, const ch
         if (!strcmp(column->name, name))
             return column;
     }
+    for (size_t i = 0; i < fb_column_count; i++) {
+        const char *old = fb_column_old_name(&fb_columns[i]);
+        if (old && !strcmp(old, name))
+            return &fb_columns[i];
+    }
     return NULL;
+}
+
+/* A member that is no column: samples, or something of an earlier or a later day. */
+static enum fb_status read_other(const char *name, const json_t *value, struct fb_record *record)
+{
+    const char *text = json_string_value(value);
+    bool taken;
+    if (!strcmp(name, "fwd_ms_samples"))
+        return read_samples(value, &record->fwd);
+    if (!strcmp(name, "bwd_ms_samples"))
+        return read_samples(value, &record->bwd);
+    return text ? fb_column_take_old(name, record, text, &taken) : FB_OK;
 }
 
 enum fb_status fb_record_parse(struct fb_record *record, const json_t *object)
@@ -238,12 +268,7 @@ enum fb_status fb_record_parse(struct fb_record *record, const json_t *object)
     {
         const struct fb_column *column = find_after(last, name);
         last = column ? column : last;
-        if (column)
-            FB_TRY(read_column(column, value, record));
-        else if (!strcmp(name, "fwd_ms_samples"))
-            FB_TRY(read_samples(value, &record->fwd_samples, &record->fwd_sample_count));
-        else if (!strcmp(name, "bwd_ms_samples"))
-            FB_TRY(read_samples(value, &record->bwd_samples, &record->bwd_sample_count));
+        FB_TRY(column ? read_column(column, value, record) : read_other(name, value, record));
     }
     return FB_OK;
 }

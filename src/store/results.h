@@ -13,7 +13,7 @@
 #include "store/record.h"
 
 #define FB_SCHEMA_NAME "flashback-results"
-#define FB_SCHEMA_VERSION 1
+#define FB_SCHEMA_VERSION 2
 
 /* One fact about a run, an attribute of /run: "host" = "node7". */
 struct fb_fact {

@@ -177,14 +177,19 @@ enum fb_status fb_bench_fetch(struct fb_bench *bench, enum fb_pass pass, struct 
     return FB_OK;
 }
 
-enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason)
+enum fb_status fb_bench_send(struct fb_bench *bench)
 {
     if (!bench->torn) /* else free() may die of what was written */
         fb_bench_close(bench);
     bench->record.wall_s = fb_clock_now() - bench->begun;
-    FB_TRY(fb_describe_end(&bench->record, verdict, reason));
     bench->sent = true;
     return fb_channel_send(bench->shared->channel, bench->index, &bench->record);
+}
+
+enum fb_status fb_bench_finish(struct fb_bench *bench, enum fb_outcome outcome, const char *reason)
+{
+    FB_TRY(fb_describe_end(&bench->record, outcome, reason));
+    return fb_bench_send(bench);
 }
 
 enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status)
@@ -194,6 +199,6 @@ enum fb_status fb_bench_fail(struct fb_bench *bench, enum fb_status status)
     fb_status_clear();
     bool refused = status == FB_REFUSED || status == FB_NO_MEMORY;
     bench->torn |= status == FB_DEVICE; /* most errors of a device stay with the process */
-    return fb_bench_finish(bench, refused ? "refused" : "crashed",
+    return fb_bench_finish(bench, refused ? FB_OUTCOME_REFUSED : FB_OUTCOME_CRASHED,
                            *reason ? reason : fb_status_name(status));
 }

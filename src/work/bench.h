@@ -14,15 +14,6 @@
 #include "verify/judge.h"
 #include "work/channel.h"
 
-/* What the positive control of the determinism test showed on the inputs of a group. */
-enum fb_control {
-    FB_CONTROL_UNKNOWN,   /* not asked for yet */
-    FB_CONTROL_VARIED,    /* its bits changed: equal bits mean something here */
-    FB_CONTROL_STILL,     /* no variation observed */
-    FB_CONTROL_TOO_SMALL, /* with so few elements and tiles there is none to be expected */
-    FB_CONTROL_NONE       /* no variant of this backend adds in any order */
-};
-
 /* What the cases of a group share. */
 struct fb_shared {
     struct fb_channel *channel;
@@ -33,6 +24,7 @@ struct fb_shared {
     struct fb_judge *judge;
     const uint8_t *keep; /* dropout mask given from outside (golden data), or NULL */
     int threads;
+    bool control_known; /* what the positive control of the determinism test showed; asked once */
     enum fb_control control;
 };
 
@@ -73,8 +65,11 @@ enum fb_status fb_bench_wait(struct fb_bench *bench);
 /* The tensors that the pass wrote, in host memory; valid until the next fetch of the group. */
 enum fb_status fb_bench_fetch(struct fb_bench *bench, enum fb_pass pass, struct fb_args *outputs);
 
-/* Ends the case: verdict and reason into the record, and the record to the supervisor. */
-enum fb_status fb_bench_finish(struct fb_bench *bench, const char *verdict, const char *reason);
+/* Ends the case: outcome and reason into the record, and the record to the supervisor. */
+enum fb_status fb_bench_finish(struct fb_bench *bench, enum fb_outcome outcome, const char *reason);
+
+/* The same of a case whose record holds both already. */
+enum fb_status fb_bench_send(struct fb_bench *bench);
 
 /* The same after a failed call or allocation: takes the message, and clears it. FB_REFUSED and
  * FB_NO_MEMORY are refusals, FB_DEVICE and the rest crashes of the variant. */

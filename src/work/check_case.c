@@ -23,6 +23,16 @@ static bool is_null_variant(const struct fb_bench *bench)
 /* ---- Judgement ----------------------------------------------------------------------------------
  */
 
+/* A verdict as the columns have it. */
+static int outcome_of(enum fb_verdict verdict)
+{
+    static const int outcomes[] = {[FB_VERDICT_ABSENT] = FB_MISSING_ENUM,
+                                   [FB_VERDICT_PASS] = FB_OUTCOME_PASS,
+                                   [FB_VERDICT_FAIL] = FB_OUTCOME_FAIL,
+                                   [FB_VERDICT_NOT_CHECKABLE] = FB_OUTCOME_NOT_CHECKABLE};
+    return outcomes[verdict];
+}
+
 static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_metrics *m,
                                    enum fb_verdict declared, enum fb_verdict standard)
 {
@@ -38,9 +48,10 @@ static enum fb_status store_tensor(struct fb_tensor_result *to, const struct fb_
     if (m->worst[0] >= 0)
         FB_TRY(fb_text_set(&to->worst, "[%lld,%lld,%lld,%lld]", (long long)m->worst[0],
                            (long long)m->worst[1], (long long)m->worst[2], (long long)m->worst[3]));
-    FB_TRY(fb_text_set(&to->verdict, "%s", fb_verdict_name(declared)));
-    FB_TRY(fb_text_set(&to->verdict_standard, "%s", fb_verdict_name(standard)));
-    return fb_text_set(&to->band, "%s", m->band_ratio <= 1 ? "pass" : "fail");
+    to->verdict = outcome_of(declared);
+    to->verdict_standard = outcome_of(standard);
+    to->band = m->band_ratio <= 1 ? FB_OUTCOME_PASS : FB_OUTCOME_FAIL;
+    return FB_OK;
 }
 
 static enum fb_status store_judgement(struct fb_bench *bench, const struct fb_judgement *j,
@@ -153,10 +164,10 @@ static enum fb_status store_verdicts(struct fb_bench *bench, struct fb_findings 
     struct fb_record *record = &bench->record;
     if (findings->reason[0] && findings->declared == FB_VERDICT_PASS)
         findings->declared = FB_VERDICT_FAIL; /* a guard, an input, an unwritten element */
-    FB_TRY(fb_text_set(&record->verdict, "%s", fb_verdict_name(findings->declared)));
-    FB_TRY(fb_text_set(&record->verdict_standard, "%s", fb_verdict_name(findings->standard)));
-    FB_TRY(fb_text_set(&record->reason, "%s", findings->reason));
-    return fb_text_set(&record->verdict_bands, "%s", findings->bands_hold ? "pass" : "fail");
+    record->outcome = outcome_of(findings->declared);
+    record->verdict_standard = outcome_of(findings->standard);
+    record->verdict_bands = findings->bands_hold ? FB_OUTCOME_PASS : FB_OUTCOME_FAIL;
+    return fb_text_set(&record->reason, "%s", findings->reason);
 }
 
 static enum fb_status run_check(struct fb_bench *bench, struct fb_findings *findings)
@@ -185,8 +196,9 @@ enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable)
     struct fb_findings findings = {.bands_hold = true};
     store_plan(bench);
     *timeable = true;
+    bench->record.outcome = FB_OUTCOME_UNJUDGED;
     if (is_null_variant(bench)) /* nothing is computed, so there is nothing to judge */
-        return fb_text_set(&bench->record.verdict, "%s", "");
+        return FB_OK;
     FB_TRY(run_check(bench, &findings));
     if (!bench->torn)
         fb_bench_close(bench);

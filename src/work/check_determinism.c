@@ -259,8 +259,9 @@ static enum fb_control ask_control(struct fb_bench *bench)
 /* Once a group, since all its cases have the same inputs. */
 static enum fb_control control_of(struct fb_bench *bench)
 {
-    if (bench->shared->control == FB_CONTROL_UNKNOWN)
+    if (!bench->shared->control_known)
         bench->shared->control = ask_control(bench);
+    bench->shared->control_known = true;
     return bench->shared->control;
 }
 
@@ -285,29 +286,29 @@ static enum fb_status store_tensors(struct fb_bench *bench, const struct runs *r
     return FB_OK;
 }
 
-static const char *level_of(const struct runs *runs)
+/* The levels that held, FB_LEVEL_*: each but D1 needs runs of its kind, and none holds without D1.
+ */
+static int level_of(const struct runs *runs)
 {
     bool rest = !runs->differing[AT_REST], load = !runs->differing[LOADED];
     bool threads = runs->count[FEWER_THREADS] && !runs->differing[FEWER_THREADS];
-    if (!rest || !load)
-        return rest && runs->count[LOADED] ? "D1" : "none";
-    if (runs->count[LOADED])
-        return threads ? "D1+D2+D4" : "D1+D2";
-    return threads ? "D1+D4" : "D1";
+    if (!rest)
+        return 0;
+    if (!load)
+        return FB_LEVEL_D1;
+    return FB_LEVEL_D1 | (runs->count[LOADED] ? FB_LEVEL_D2 : 0) | (threads ? FB_LEVEL_D4 : 0);
 }
 
-static enum fb_status store_runs(struct fb_bench *bench, const struct runs *runs)
+static void store_runs(struct fb_bench *bench, const struct runs *runs)
 {
-    static const char *const control[] = {"", "varied", "no variation observed", "too small",
-                                          "none"};
     struct fb_record *record = &bench->record;
     int differing = 0;
     for (int c = AT_REST; c < CONDITIONS; c++)
         differing += runs->differing[c];
     record->det_runs = runs->seen[DQ].runs;
     record->det_equal = runs->seen[DQ].runs - differing;
-    FB_TRY(fb_text_set(&record->det_control, "%s", control[control_of(bench)]));
-    return fb_text_set(&record->det_level, "%s", level_of(runs));
+    record->det_control = (int)control_of(bench);
+    record->det_level = level_of(runs);
 }
 
 static enum fb_status check_claims(struct fb_bench *bench, const struct runs *runs,
@@ -346,7 +347,7 @@ enum fb_status fb_check_determinism(struct fb_bench *bench, struct fb_findings *
     for (int i = DQ; i <= DV; i++)
         held[i] = tested && !runs.varied[i];
     if (tested)
-        FB_TRY_OUT(store_runs(bench, &runs));
+        store_runs(bench, &runs);
     FB_TRY_OUT(check_claims(bench, &runs, findings));
 out:
     free_runs(&runs);

@@ -131,10 +131,7 @@ static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
         work->timeable[work->timeable_count++] = bench;
         return FB_OK;
     }
-    char verdict[32], reason[512];
-    snprintf(verdict, sizeof verdict, "%s", fb_text(bench->record.verdict));
-    snprintf(reason, sizeof reason, "%s", fb_text(bench->record.reason));
-    return fb_bench_finish(bench, verdict, reason);
+    return fb_bench_send(bench);
 }
 
 static enum fb_status work_benches(struct work *work)
@@ -153,7 +150,8 @@ static enum fb_status ask_benches(struct work *work)
     for (size_t i = 0; i < work->group->count; i++) {
         struct fb_bench *bench = &work->benches[i];
         enum fb_status status = fb_bench_ask(bench);
-        FB_TRY(status == FB_OK ? fb_bench_finish(bench, "", "") : fb_bench_fail(bench, status));
+        FB_TRY(status == FB_OK ? fb_bench_finish(bench, FB_OUTCOME_UNJUDGED, "")
+                               : fb_bench_fail(bench, status));
     }
     return FB_OK;
 }
@@ -185,7 +183,7 @@ static enum fb_status refuse_rest(struct work *work, bool unread)
     fb_status_clear();
     for (size_t i = 0; i < work->group->count; i++)
         if (!work->benches[i].sent)
-            FB_TRY(fb_bench_finish(&work->benches[i], "refused", reason));
+            FB_TRY(fb_bench_finish(&work->benches[i], FB_OUTCOME_REFUSED, reason));
     return unread ? fb_channel_unread(work->shared.channel, reason) : FB_OK;
 }
 

@@ -40,14 +40,33 @@ static enum fb_status make_sampling(const struct fb_measure *measure, struct fb_
 /* ---- Columns ------------------------------------------------------------------------------------
  */
 
-/* Seconds of a series as milliseconds of a record. */
-static enum fb_status store_samples(const struct fb_series *series, double **samples, size_t *count,
-                                    struct fb_stats *stats)
+/* Seconds of a series as milliseconds of a record, and what they say. */
+static enum fb_status store_pass(const struct fb_bench *bench, struct fb_pass_result *pass,
+                                 const struct fb_series *series)
 {
+    static const int rules[] = {[FB_STOP_INTERVAL] = FB_RULE_INTERVAL,
+                                [FB_STOP_SAMPLES] = FB_RULE_SAMPLES,
+                                [FB_STOP_SECONDS] = FB_RULE_SECONDS};
     for (int i = 0; i < series->count; i++)
         series->samples[i] *= 1e3;
-    FB_TRY(fb_samples_set(samples, count, series->samples, (size_t)series->count));
-    *stats = fb_stats_of(*samples, *count);
+    FB_TRY(fb_samples_set(pass, series->samples, (size_t)series->count));
+    const struct fb_stats s = fb_stats_of(pass->samples, pass->sample_count);
+    pass->stop_rule = rules[series->stop];
+    pass->n_samples = (int64_t)s.count;
+    pass->ms = s.median;
+    pass->ms_min = s.min;
+    pass->ms_q1 = s.q1;
+    pass->ms_q3 = s.q3;
+    pass->ms_max = s.max;
+    pass->ms_lo = s.lo;
+    pass->ms_hi = s.hi;
+    if (bench->variant->properties.gemms && s.median > 0) {
+        pass->tflops = pass->flops / (s.median * 1e-3) * 1e-12;
+        pass->ceiling_pct = 100 * pass->tflops / bench->record.gemm_tflops;
+    }
+    /* Energy only where the load does not let up between calls. */
+    if (bench->shared->measure->sustained && bench->device->power && series->load.calls)
+        pass->joules = (series->load.joules_last - series->load.joules_first) / series->load.calls;
     return FB_OK;
 }
 
@@ -61,7 +80,6 @@ static enum fb_status store_phases(struct fb_record *r, const struct fb_phases *
     return fb_text_set(&r->phases, "%s", text);
 }
 
-/* Energy only where the load does not let up between calls. */
 static enum fb_status store_load(struct fb_bench *bench, const struct fb_series *series)
 {
     const struct fb_load *load = &series->load;
@@ -73,8 +91,6 @@ static enum fb_status store_load(struct fb_bench *bench, const struct fb_series 
     r->watts = load->watts;
     r->sm_mhz = load->sm_mhz;
     r->celsius = load->celsius;
-    if (bench->shared->measure->sustained && load->calls)
-        r->bwd_joules = (load->joules_last - load->joules_first) / load->calls;
     fb_throttle_print(load, throttle);
     return fb_text_set(&r->throttle, "%s", throttle);
 }
@@ -83,53 +99,21 @@ static enum fb_status store_backward(struct fb_bench *bench, const struct fb_ser
                                      const struct fb_ceilings *ceilings)
 {
     struct fb_record *r = &bench->record;
-    struct fb_stats s;
-    FB_TRY(store_samples(series, &r->bwd_samples, &r->bwd_sample_count, &s));
-    r->n_samples = (int64_t)s.count;
-    r->bwd_ms = s.median;
-    r->bwd_ms_min = s.min;
-    r->bwd_ms_q1 = s.q1;
-    r->bwd_ms_q3 = s.q3;
-    r->bwd_ms_max = s.max;
-    r->bwd_ms_lo = s.lo;
-    r->bwd_ms_hi = s.hi;
     r->warmup = bench->shared->measure->warmup;
     r->gemm_tflops = ceilings->gemm_gflops * 1e-3;
     r->copy_gbs = ceilings->copy_gbytes;
     r->launch_us = ceilings->launch_us;
-    if (bench->variant->properties.gemms && s.median > 0) {
-        r->bwd_tflops = r->bwd_flops / (s.median * 1e-3) * 1e-12;
-        r->bwd_ceiling_pct = 100 * r->bwd_tflops / r->gemm_tflops;
-    }
+    FB_TRY(store_pass(bench, &r->bwd, series));
     FB_TRY(store_phases(r, &bench->phases));
-    FB_TRY(store_load(bench, series));
-    return fb_text_set(&r->stop_rule, "%s", fb_stop_name(series->stop));
-}
-
-static enum fb_status store_forward(struct fb_bench *bench, const struct fb_series *series)
-{
-    struct fb_record *r = &bench->record;
-    struct fb_stats s;
-    FB_TRY(store_samples(series, &r->fwd_samples, &r->fwd_sample_count, &s));
-    r->fwd_n_samples = (int64_t)s.count;
-    r->fwd_ms = s.median;
-    r->fwd_ms_min = s.min;
-    r->fwd_ms_q1 = s.q1;
-    r->fwd_ms_q3 = s.q3;
-    r->fwd_ms_max = s.max;
-    r->fwd_ms_lo = s.lo;
-    r->fwd_ms_hi = s.hi;
-    if (bench->variant->properties.gemms && s.median > 0)
-        r->fwd_tflops = r->fwd_flops / (s.median * 1e-3) * 1e-12;
-    return FB_OK;
+    return store_load(bench, series);
 }
 
 static enum fb_status store_method(struct fb_bench *bench, const struct fb_timer *timer)
 {
     const struct fb_measure *m = bench->shared->measure;
     struct fb_record *r = &bench->record;
-    FB_TRY(fb_text_set(&r->mode, "%s", m->sustained ? "sustained" : "burst"));
-    FB_TRY(fb_text_set(&r->l2, "%s", m->flush && !m->sustained ? "flushed" : "warm"));
+    r->mode = m->sustained ? FB_MODE_SUSTAINED : FB_MODE_BURST;
+    r->l2 = m->flush && !m->sustained ? FB_L2_FLUSHED : FB_L2_WARM;
     return fb_text_set(&r->timer, "%s", timer->kind);
 }
 
@@ -143,7 +127,7 @@ static enum fb_status flag_implausible(struct fb_bench *bench, const struct fb_c
         .flops = fb_cost_executed(&bench->shared->problem, r->pairs, gemms < 5 ? gemms : 5),
         .gemm_gflops = ceilings->gemm_best};
     if (gemms)
-        fb_plausible(text, r->bwd_ms * 1e-3, &limit);
+        fb_plausible(text, r->bwd.ms * 1e-3, &limit);
     return *text ? fb_text_set(&r->reason, "%s%s%s", fb_text(r->reason),
                                r->reason && *r->reason ? "; " : "", text)
                  : FB_OK;
@@ -178,7 +162,7 @@ static enum fb_status fail_series(struct fb_bench *bench, const struct fb_series
 {
     fb_status_clear();
     bench->torn |= series->status == FB_DEVICE;
-    return fb_bench_finish(bench, "crashed", series->message);
+    return fb_bench_finish(bench, FB_OUTCOME_CRASHED, series->message);
 }
 
 /* Where a call has failed on the device, that case ends with its words, and the process with it:
@@ -198,19 +182,16 @@ static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_serie
                                    const struct fb_series *forward, const struct fb_timer *timer,
                                    const struct fb_ceilings *ceilings)
 {
-    char verdict[32], reason[512];
     if (backward->stop == FB_STOP_FAILED || backward->stop == FB_STOP_LOST)
         return fail_series(bench, backward);
     if (forward && (forward->stop == FB_STOP_FAILED || forward->stop == FB_STOP_LOST))
         return fail_series(bench, forward);
     FB_TRY(store_backward(bench, backward, ceilings));
     if (forward)
-        FB_TRY(store_forward(bench, forward));
+        FB_TRY(store_pass(bench, &bench->record.fwd, forward));
     FB_TRY(store_method(bench, timer));
     FB_TRY(flag_implausible(bench, ceilings));
-    snprintf(verdict, sizeof verdict, "%s", fb_text(bench->record.verdict));
-    snprintf(reason, sizeof reason, "%s", fb_text(bench->record.reason));
-    return fb_bench_finish(bench, verdict, reason);
+    return fb_bench_send(bench);
 }
 
 /* The series of a group: one a bench, and the GEMM of the ceiling among them. */

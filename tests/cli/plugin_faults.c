@@ -123,7 +123,7 @@ static void disturb(const struct fb_args *a)
     if (FAULT == LEAVES_PROCESS)
         start_service();
     if (FAULT == PRINTS)
-        puts("{\"verdict\":\"pass\"}");
+        puts("{\"outcome\":\"pass\"}");
 }
 
 __attribute__((constructor)) static void load(void)

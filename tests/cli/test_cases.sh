@@ -79,11 +79,11 @@ sound "64 batches of 65 rows" randn@1 b=64,h=1,n=65,d=16,dtype=bf16
 # ---- Magnitudes
 sound "inputs three times larger" randn:sigma=3@1 n=400,d=128,causal,dtype=fp16
 "$flashback" check -q -r huge@1 -p n=64,d=64,dtype=bf16 --json "$json" >"$scratch/out"
-! columns cpu-split verdict | grep -qv not-checkable
+! columns cpu-split outcome | grep -qv not-checkable
 ok $? "logits of 8e6 are not checkable"
 for scale in 1e7 1e9 1e15 1e38; do
     "$flashback" check -q -v cpu-split -v cpu-naive -p "n=64,d=64,scale=$scale,dtype=fp32" --json "$json" >"$scratch/out"
-    ! { columns cpu-split verdict; columns cpu-naive verdict; } | grep -qv not-checkable
+    ! { columns cpu-split outcome; columns cpu-naive outcome; } | grep -qv not-checkable
     ok $? "nor is a scale of $scale"
 done
 

@@ -160,7 +160,7 @@ fi
 kill "$(cat "$scratch/older")"
 ok $? "... and a child that the program had before does not"
 harmless PRINTS "what a kernel prints"
-! grep -q '"verdict"' "$scratch/out"
+! grep -q '"outcome"' "$scratch/out"
 ok $? "... is not among the results"
 for fault in SOUND RESTLESS_BIAS; do
     build $fault
@@ -190,11 +190,11 @@ problem = n=1,d=8,dtype=fp32
 deadline = 1
 INI
 "$flashback" check -q "$scratch/hang.ini" --plugin "$scratch/HANG.so" -v faulty -v cpu-split >"$scratch/out" 2>&1
-[ $? -eq 1 ] && grep -q 'faulty .*crashed .*deadline of 1 s in backward' "$scratch/out" &&
+[ $? -eq 1 ] && grep -q 'faulty .*hung .*deadline of 1 s in backward' "$scratch/out" &&
     grep -q 'cpu-split .*pass' "$scratch/out"
 ok $? "a hang is a hang, and the run goes on"
 "$flashback" check -q "$scratch/hang.ini" --plugin "$scratch/HANG_TILES.so" -v faulty -v cpu-split >"$scratch/out" 2>&1
-[ $? -eq 1 ] && grep -q 'faulty .*crashed .*deadline of 1 s in prepare' "$scratch/out" &&
+[ $? -eq 1 ] && grep -q 'faulty .*hung .*deadline of 1 s in prepare' "$scratch/out" &&
     grep -q 'cpu-split .*pass' "$scratch/out"
 ok $? "... when asked for tiles, too"
 

@@ -70,7 +70,7 @@ ok $? "... which is checked all the same"
 printf '[grid]\nvariant = simt-atomic cpu-split\nb = 1\nh = 1\nn = 8\nd = 8\ndtype = fp32\n' >"$scratch/two.ini"
 "$flashback" run "$scratch/two.ini" -o "$scratch/two.h5" --quiet 2>"$scratch/err"
 ok $? "a grid that is refused in part is fine"
-grep -q '"status": *"refused".*no CUDA device' "$scratch/two.jsonl"
+grep -q '"outcome": *"refused".*no CUDA device' "$scratch/two.jsonl"
 ok $? "and the record holds the reason"
 "$flashback" run "$scratch/two.ini" --dry-run | grep -q '^refused .*simt-atomic.*no CUDA device'
 ok $? "a dry run says it before"

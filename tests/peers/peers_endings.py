@@ -58,8 +58,8 @@ class FakeBench:
     def __init__(self, torch, peer, case, p):
         self.peer, self.record, self.problem = peer, record.begin(case, peer, p), p
 
-    def finish(self, status, reason=""):
-        return record.end(self.record, status, reason, 0)
+    def finish(self, outcome, reason=""):
+        return record.end(self.record, outcome, reason, 0)
 
 
 def fake_run(work, *words):
@@ -80,8 +80,8 @@ def fake_run(work, *words):
 
 
 def test_endings():
-    def all_are(status, reason=""):
-        return lambda benches: [bench.finish(status, reason) for bench in benches]
+    def all_are(outcome, reason=""):
+        return lambda benches: [bench.finish(outcome, reason) for bench in benches]
 
     def stopped_by(number):
         def stopped(benches):
@@ -93,8 +93,8 @@ def test_endings():
     def lost(benches):
         raise RuntimeError("CUDA error: the device is lost\nand a page of advice")
 
-    ok(fake_run(all_are("done")) == (0, ""), "a run that went well is told so")
-    ok(fake_run(all_are("error", "no kernel"))[0] == 1, "a peer that failed: 1")
+    ok(fake_run(all_are("unjudged")) == (0, ""), "a run that went well is told so")
+    ok(fake_run(all_are("crashed", "no kernel"))[0] == 1, "a peer that failed: 1")
     status, err = fake_run(all_are("refused", "no"))
     ok(status == 3 and "torch-flash' refused every case" in err, "a named peer refused all: 3")
     status, err = fake_run(lost)
@@ -109,7 +109,7 @@ def test_endings():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     ok(fake_run(stopped_by(signal.SIGHUP))[0] == 3, "... and under nohup it goes on to the end")
     signal.signal(signal.SIGHUP, before)
-    status, err = fake_run(all_are("done"), "--flashback", "/bin/false")
+    status, err = fake_run(all_are("unjudged"), "--flashback", "/bin/false")
     ok(status == 2 and err.count("\n") == 1, "a program that is not Flashback")
 
 

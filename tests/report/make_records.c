@@ -49,6 +49,11 @@ static double quantile(const double *sorted, size_t count, double p)
     return sorted[below] + (at - (double)below) * (above - sorted[below]);
 }
 
+enum fb_status make_value(struct fb_record *record, const char *column, const char *name)
+{
+    return fb_column_take(fb_column_find(column), record, name);
+}
+
 /* ---- One record -------------------------------------------------------------------------------
  */
 
@@ -64,21 +69,20 @@ static enum fb_status put_names(struct fb_record *r, const struct make_case *c)
                        c->acc_dkv, c->acc_dq));
     FB_TRY(fb_text_set(&r->recipe, "randn@%llu", (unsigned long long)c->seed));
     FB_TRY(fb_text_set(&r->key, "%s|%s|%s|%s", r->variant, r->problem, r->numerics, r->recipe));
-    FB_TRY(fb_text_set(&r->dtype, "%s", c->dtype));
-    FB_TRY(fb_text_set(&r->mask, "%s", c->mask));
-    FB_TRY(fb_text_set(&r->acc_dkv, "%s", c->acc_dkv));
-    FB_TRY(fb_text_set(&r->acc_dq, "%s", c->acc_dq));
-    FB_TRY(fb_text_set(&r->ps_type, "in"));
-    FB_TRY(fb_text_set(&r->delta_type, "fp32"));
-    FB_TRY(fb_text_set(&r->lse_type, "fp32"));
-    FB_TRY(fb_text_set(&r->round_step, "tile"));
-    FB_TRY(fb_text_set(&r->status, "done"));
+    FB_TRY(make_value(r, "dtype", c->dtype));
+    FB_TRY(make_value(r, "mask", c->mask));
+    FB_TRY(make_value(r, "acc_dkv", c->acc_dkv));
+    FB_TRY(make_value(r, "acc_dq", c->acc_dq));
+    FB_TRY(make_value(r, "ps_type", "in"));
+    FB_TRY(make_value(r, "delta_type", "fp32"));
+    FB_TRY(make_value(r, "lse_type", "fp32"));
+    FB_TRY(make_value(r, "round_step", "tile"));
     FB_TRY(fb_text_set(&r->checked, "all"));
-    FB_TRY(fb_text_set(&r->mode, "burst"));
-    FB_TRY(fb_text_set(&r->l2, "flushed"));
+    FB_TRY(make_value(r, "mode", "burst"));
+    FB_TRY(make_value(r, "l2", "flushed"));
     FB_TRY(fb_text_set(&r->timer, "cpu"));
     FB_TRY(fb_text_set(&r->isa, "x86-64-v3"));
-    FB_TRY(fb_text_set(&r->stop_rule, "interval"));
+    FB_TRY(make_value(r, "bwd_stop_rule", "interval"));
     FB_TRY(fb_text_set(&r->throttle, "none"));
     FB_TRY(fb_text_set(&r->started, "2000-01-01T00:00:00Z"));
     return FB_OK;
@@ -102,8 +106,8 @@ static void put_sizes(struct fb_record *r, const struct make_case *c)
     r->bm = r->bn = naive ? 0 : 64;
     r->threads = 2;
     r->warmup = 2;
-    r->fwd_flops = 4 * (double)r->pairs * (double)c->d;
-    r->bwd_flops = 2.5 * r->fwd_flops;
+    r->fwd.flops = 4 * (double)r->pairs * (double)c->d;
+    r->bwd.flops = 2.5 * r->fwd.flops;
     r->gemms_executed = strstr(c->variant, "split") ? 7 : naive ? 4 : 5;
     r->saved_bytes = naive ? heads * c->n * c->n * bytes : 0;
     r->workspace_bytes = naive ? heads * c->n * c->n * bytes : heads * c->n * (4 * c->d + 4);
@@ -127,7 +131,7 @@ static double rate_of(const struct make_case *c)
 
 static enum fb_status put_times(struct fb_record *r, const struct make_case *c)
 {
-    double ms = r->bwd_flops / rate_of(c) * 1e-9;
+    double ms = r->bwd.flops / rate_of(c) * 1e-9;
     double *samples = malloc((c->samples + 1) * sizeof *samples);
     if (!samples || !c->samples) {
         free(samples);
@@ -135,23 +139,22 @@ static enum fb_status put_times(struct fb_record *r, const struct make_case *c)
     }
     for (size_t i = 0; i < c->samples; i++)
         samples[i] = ms * (0.98 + 0.06 * noise(hash_text(r->key), i));
-    enum fb_status status =
-        fb_samples_set(&r->bwd_samples, &r->bwd_sample_count, samples, c->samples);
+    enum fb_status status = fb_samples_set(&r->bwd, samples, c->samples);
     qsort(samples, c->samples, sizeof *samples, by_value);
-    r->n_samples = (int64_t)c->samples;
-    r->bwd_ms_min = samples[0];
-    r->bwd_ms_q1 = quantile(samples, c->samples, 0.25);
-    r->bwd_ms = quantile(samples, c->samples, 0.5);
-    r->bwd_ms_q3 = quantile(samples, c->samples, 0.75);
-    r->bwd_ms_max = samples[c->samples - 1];
-    r->bwd_ms_lo = quantile(samples, c->samples, 0.4);
-    r->bwd_ms_hi = quantile(samples, c->samples, 0.6);
-    r->fwd_ms = r->bwd_ms / 2.7;
-    r->fwd_tflops = r->fwd_flops / r->fwd_ms * 1e-9;
-    r->bwd_tflops = r->bwd_flops / r->bwd_ms * 1e-9;
+    r->bwd.n_samples = (int64_t)c->samples;
+    r->bwd.ms_min = samples[0];
+    r->bwd.ms_q1 = quantile(samples, c->samples, 0.25);
+    r->bwd.ms = quantile(samples, c->samples, 0.5);
+    r->bwd.ms_q3 = quantile(samples, c->samples, 0.75);
+    r->bwd.ms_max = samples[c->samples - 1];
+    r->bwd.ms_lo = quantile(samples, c->samples, 0.4);
+    r->bwd.ms_hi = quantile(samples, c->samples, 0.6);
+    r->fwd.ms = r->bwd.ms / 2.7;
+    r->fwd.tflops = r->fwd.flops / r->fwd.ms * 1e-9;
+    r->bwd.tflops = r->bwd.flops / r->bwd.ms * 1e-9;
     r->gemm_tflops = 0.098;
     r->copy_gbs = 17.5;
-    r->bwd_ceiling_pct = 100 * r->bwd_tflops / r->gemm_tflops;
+    r->bwd.ceiling_pct = 100 * r->bwd.tflops / r->gemm_tflops;
     r->wall_s = 1.5;
     free(samples);
     return status;
@@ -162,7 +165,7 @@ static enum fb_status put_errors(struct fb_record *r, const struct make_case *c)
 {
     static const char *const names[] = {"o", "dq", "dk", "dv"};
     double floor = !strcmp(c->dtype, "fp32") ? 2e-7 : !strcmp(c->dtype, "bf16") ? 2.4e-3 : 4e-4;
-    const char *verdict = "pass";
+    int verdict = FB_OUTCOME_PASS;
     for (size_t i = 0; i < 4; i++) {
         struct fb_tensor_result *t = fb_record_tensor(r, names[i]);
         const char *acc = i == 1 ? c->acc_dq : i ? c->acc_dkv : "fp32";
@@ -181,22 +184,21 @@ static enum fb_status put_errors(struct fb_record *r, const struct make_case *c)
         t->bound_ratio = 0.3 + 0.05 * (double)i;
         t->deterministic = i == 1 && strstr(c->variant, "atomic") ? 0 : 1;
         FB_TRY(fb_text_set(&t->worst, "[0,%zu,%lld,%zu]", i, (long long)c->n - 1, 3 * i));
-        FB_TRY(fb_text_set(&t->verdict, "pass"));
-        FB_TRY(fb_text_set(&t->verdict_standard, grow > 2e-3 ? "fail" : "pass"));
-        FB_TRY(fb_text_set(&t->band, error * 8 > 4e-2 ? "fail" : "pass"));
+        t->verdict = FB_OUTCOME_PASS;
+        t->verdict_standard = grow > 2e-3 ? FB_OUTCOME_FAIL : FB_OUTCOME_PASS;
+        t->band = error * 8 > 4e-2 ? FB_OUTCOME_FAIL : FB_OUTCOME_PASS;
         FB_TRY(fb_text_set(&t->hash, "%016llx", (unsigned long long)hash_text(r->key) + i));
         if (grow > 2e-3)
-            verdict = "fail";
+            verdict = FB_OUTCOME_FAIL;
     }
-    FB_TRY(fb_text_set(&r->verdict, "pass"));
-    FB_TRY(fb_text_set(&r->verdict_standard, "%s", verdict));
-    FB_TRY(fb_text_set(&r->verdict_bands, "%s", verdict));
+    r->outcome = FB_OUTCOME_PASS;
+    r->verdict_standard = r->verdict_bands = verdict;
     bool atomic = strstr(c->variant, "atomic") != NULL;
     r->det_runs = 10;
     r->det_equal = atomic ? 3 : 10;
     r->batch_invariant = !atomic;
-    FB_TRY(fb_text_set(&r->det_level, atomic ? "none" : "D3"));
-    FB_TRY(fb_text_set(&r->det_claim, atomic ? "dk+dv" : "dq+dk+dv"));
+    FB_TRY(make_value(r, "det_level", atomic ? "none" : "D1+D2"));
+    FB_TRY(make_value(r, "det_claim", atomic ? "dk+dv" : "dq+dk+dv"));
     return FB_OK;
 }
 
@@ -216,15 +218,14 @@ enum fb_status make_numbered(struct fb_record *record, int number, size_t sample
     fb_record_init(record);
     FB_TRY(fb_text_set(&record->key, "cpu-split|n=64,d=64|standard|randn@%d", number));
     FB_TRY(fb_text_set(&record->variant, "cpu-split"));
-    FB_TRY(fb_text_set(&record->status, "done"));
+    record->outcome = FB_OUTCOME_UNJUDGED;
     record->nq = record->nk = 64;
     record->seed = (uint64_t)number;
-    record->bwd_ms = noise(1, (uint64_t)number);
+    record->bwd.ms = noise(1, (uint64_t)number);
     record->tensor.dq.max_abs = noise(2, (uint64_t)number) * 1e-7;
     for (size_t i = 0; i < samples && i < 64; i++)
         values[i] = noise((uint64_t)number, i);
-    return fb_samples_set(&record->bwd_samples, &record->bwd_sample_count, values,
-                          samples < 64 ? samples : 64);
+    return fb_samples_set(&record->bwd, values, samples < 64 ? samples : 64);
 }
 
 /* ---- Sets -------------------------------------------------------------------------------------
@@ -263,8 +264,7 @@ static enum fb_status add_case(struct fb_results *results, const struct make_cas
         FB_TRY(put_names(&record, &refused));
         put_sizes(&record, &refused);
         record.saved_bytes = record.workspace_bytes = record.peak_bytes = FB_MISSING_INT;
-        FB_TRY(fb_text_set(&record.status, "refused"));
-        FB_TRY(fb_text_set(&record.verdict, "refused"));
+        record.outcome = FB_OUTCOME_REFUSED;
         FB_TRY(fb_text_set(&record.reason, "needs 2.1 GB for P, 1.0 GB is free"));
     }
     if (status == FB_OK)
@@ -337,22 +337,24 @@ static bool same_samples(const double *a, size_t a_count, const double *b, size_
     return a_count == b_count && (!a_count || !memcmp(a, b, a_count * sizeof *a));
 }
 
+static bool same_column(const struct fb_column *column, const struct fb_record *a,
+                        const struct fb_record *b)
+{
+    char of_a[FB_SET_TEXT], of_b[FB_SET_TEXT];
+    if (fb_column_is_text(column))
+        return !strcmp(fb_column_text(column, a, of_a), fb_column_text(column, b, of_b));
+    if (fb_column_missing(column, a)) /* any NaN is as good as another */
+        return fb_column_missing(column, b);
+    return !memcmp((const char *)a + column->offset, (const char *)b + column->offset, 8);
+}
+
 bool same_record(const struct fb_record *a, const struct fb_record *b)
 {
-    for (size_t i = 0; i < fb_column_count; i++) {
-        const struct fb_column *column = &fb_columns[i];
-        bool same;
-        if (column->kind == FB_KIND_TEXT)
-            same = !strcmp(fb_column_text(column, a), fb_column_text(column, b));
-        else if (fb_column_missing(column, a)) /* any NaN is as good as another */
-            same = fb_column_missing(column, b);
-        else
-            same = !memcmp((const char *)a + column->offset, (const char *)b + column->offset, 8);
-        if (!same) {
-            printf("# column %s differs\n", column->name);
+    for (size_t i = 0; i < fb_column_count; i++)
+        if (!same_column(&fb_columns[i], a, b)) {
+            printf("# column %s differs\n", fb_columns[i].name);
             return false;
         }
-    }
-    return same_samples(a->fwd_samples, a->fwd_sample_count, b->fwd_samples, b->fwd_sample_count) &&
-           same_samples(a->bwd_samples, a->bwd_sample_count, b->bwd_samples, b->bwd_sample_count);
+    return same_samples(a->fwd.samples, a->fwd.sample_count, b->fwd.samples, b->fwd.sample_count) &&
+           same_samples(a->bwd.samples, a->bwd.sample_count, b->bwd.samples, b->bwd.sample_count);
 }

@@ -19,6 +19,9 @@ struct make_case {
     uint64_t seed;
 };
 
+/* Puts a value of an ENUM or SET there by its name. */
+enum fb_status make_value(struct fb_record *record, const char *column, const char *name);
+
 enum fb_status make_record(struct fb_record *record, const struct make_case *one);
 
 /* Record `number` of an endless list of small ones with distinct keys; at most 64 samples. */

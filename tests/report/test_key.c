@@ -149,7 +149,7 @@ static void test_bars(void)
         r->d = i < 16 ? 64 : i < 20 ? 128 : 256;
         r->det_runs = 10;
         r->det_equal = i < 4 ? 3 : 10;
-        fb_text_set(&r->det_claim, "dq+dk+dv");
+        r->det_claim = FB_DET_ALL;
     }
     char *svg = draw(&results, "determinism");
     tap_ok(svg && strstr(svg, "<text>the same bits in every run</text>") &&

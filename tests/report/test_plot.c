@@ -201,7 +201,7 @@ static void test_levels(void)
     make_results(&results, "speed");
     for (size_t i = 0; i < results.record_count; i++) {
         results.records[i].det_runs = results.records[i].det_equal = 1000;
-        fb_text_set(&results.records[i].det_level, "D1+D2+D4");
+        results.records[i].det_level = FB_LEVEL_D1 | FB_LEVEL_D2 | FB_LEVEL_D4;
     }
     plot(&results, "svg", &drawn);
     char *svg = content_of("determinism.svg");
@@ -220,7 +220,7 @@ static void spoil(struct fb_record *r, int how)
     bool second = r->variant[4] == 's';
     switch (how) {
     case 0: /* equal values */
-        r->bwd_tflops = 0.05;
+        r->bwd.tflops = 0.05;
         r->tensor.dq.rel_l2 = r->tensor.dk.rel_l2 = r->tensor.dv.rel_l2 = 1e-7;
         r->workspace_bytes = 1000;
         break;
@@ -230,11 +230,11 @@ static void spoil(struct fb_record *r, int how)
         r->saved_bytes = r->workspace_bytes = 0;
         break;
     case 2: /* nothing known */
-        r->bwd_ms = r->bwd_tflops = r->tensor.dq.rel_l2 = r->tensor.dk.rel_l2 = NAN;
+        r->bwd.ms = r->bwd.tflops = r->tensor.dq.rel_l2 = r->tensor.dk.rel_l2 = NAN;
         r->saved_bytes = FB_MISSING_INT;
         break;
     case 3: /* unknown intervals, infinite errors */
-        r->bwd_ms_lo = r->bwd_ms_hi = NAN;
+        r->bwd.ms_lo = r->bwd.ms_hi = NAN;
         r->tensor.dq.rel_l2 = r->nq > 512 ? INFINITY : 1e-3;
         r->tensor.dk.rel_l2 = NAN;
         break;
@@ -243,7 +243,7 @@ static void spoil(struct fb_record *r, int how)
         break;
     default: /* one variant failed everywhere */
         if (second)
-            fb_text_set(&r->verdict, "fail");
+            r->outcome = FB_OUTCOME_FAIL;
         break;
     }
 }
@@ -364,9 +364,9 @@ static void test_without(void)
     fb_status_clear();
     tap_ok(fb_plot(&results, &options, &drawn) == FB_IO, "no folder: %s", fb_status_message());
     options = (struct fb_plot_options){.folder = folder, .format = "svg"};
-    fb_text_set(&results.records[0].dtype, "../fp32");
     fb_status_clear();
-    tap_ok(fb_plot(&results, &options, &drawn) == FB_CORRUPT, "%s", fb_status_message());
+    tap_ok(make_value(&results.records[0], "dtype", "../fp32") == FB_CORRUPT,
+           "no name of a type leads out of the folder: %s", fb_status_message());
     options.format = "gif";
     fb_status_clear();
     tap_ok(fb_plot(&results, &options, &drawn) == FB_USAGE, "%s", fb_status_message());

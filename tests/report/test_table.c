@@ -95,8 +95,8 @@ static void test_speed(const struct fb_results *all)
     tap_ok(even(csv, ',', fields(csv, ',')), "every line of CSV has all fields");
     const struct fb_record *r = &all->records[1];
     line = find_line(csv, "n=256 d=64 fp32 full", "cpu-atomic");
-    tap_ok(line && strtod(field(line, 2, ','), NULL) == r->bwd_ms &&
-               strtod(field(line, 5, ','), NULL) == r->bwd_tflops * 1000,
+    tap_ok(line && strtod(field(line, 2, ','), NULL) == r->bwd.ms &&
+               strtod(field(line, 5, ','), NULL) == r->bwd.tflops * 1000,
            "CSV has the very numbers of the record");
     free(text);
     free(csv);
@@ -106,8 +106,8 @@ static void test_flags(void)
 {
     struct fb_results results;
     make_results(&results, "speed");
-    results.records[1].bwd_ceiling_pct = 130;
-    results.records[2].fwd_ms = results.records[2].bwd_ms / 5;
+    results.records[1].bwd.ceiling_pct = 130;
+    results.records[2].fwd.ms = results.records[2].bwd.ms / 5;
     char *text = print(&results, FB_TABLE_SPEED, FB_FORMAT_TEXT);
     tap_ok(find_line(text, "cpu-atomic", "130.0!") && strstr(text, "faster than the GEMM itself"),
            "a rate above the ceiling is flagged");
@@ -129,7 +129,7 @@ static void test_joules(const struct fb_results *all)
     tap_ok(!strstr(text, ",J,"), "no energy, no column for it");
     free(text);
     make_results(&results, "speed");
-    results.records[1].bwd_joules = 2.5;
+    results.records[1].bwd.joules = 2.5;
     text = print(&results, FB_TABLE_SPEED, FB_FORMAT_CSV);
     const char *line = find_line(text, "n=256 d=64 fp32 full", "cpu-atomic");
     tap_ok(strstr(text, "relative,J,check") && line && strtod(field(line, 10, ','), NULL) == 2.5 &&
@@ -156,8 +156,8 @@ static void test_order(void)
     struct fb_record first = results.records[4];
     memmove(&results.records[1], &results.records[0], 4 * sizeof first);
     results.records[0] = first;
-    fb_text_set(&results.records[0].status, "refused");
-    results.records[0].bwd_ms = NAN;
+    results.records[0].outcome = FB_OUTCOME_REFUSED;
+    results.records[0].bwd.ms = NAN;
     after = print(&results, FB_TABLE_SPEED, FB_FORMAT_CSV);
     const char *naive = strstr(after, "n=512 d=64 fp32 full,cpu-naive");
     const char *partials = strstr(after, "n=512 d=64 fp32 full,cpu-partials");
@@ -283,7 +283,9 @@ static void test_nothing(void)
 /* Of five cases two failed, one crashed and two were refused, one of them with the first reason. */
 static void test_fates(void)
 {
-    static const char *const verdicts[] = {"refused", "crashed", "fail", "refused", "fail"};
+    static const enum fb_outcome outcomes[] = {FB_OUTCOME_REFUSED, FB_OUTCOME_CRASHED,
+                                               FB_OUTCOME_FAIL, FB_OUTCOME_REFUSED,
+                                               FB_OUTCOME_FAIL};
     static const char fates[] = ": of 5 cases 2 failed the check, 1 crashed, 2 refused; the first "
                                 "reason: reason 2;";
     struct fb_results results;
@@ -293,8 +295,7 @@ static void test_fates(void)
         fb_record_init(&record);
         fb_text_set(&record.key, "case %zu", i);
         fb_text_set(&record.variant, "cpu-split");
-        fb_text_set(&record.verdict, "%s", verdicts[i]);
-        fb_text_set(&record.status, "%s", i == 2 || i == 4 ? "done" : verdicts[i]);
+        record.outcome = (int)outcomes[i];
         fb_text_set(&record.reason, "reason %zu", i);
         fb_results_add(&results, &record);
     }
@@ -328,14 +329,14 @@ static void test_export(const struct fb_results *all)
         if (!strcmp(fb_columns[i].name, "bwd_ms"))
             at = (int)i;
     const char *second = strchr(strchr(text, '\n') + 1, '\n') + 1;
-    tap_ok(strtod(field(second, at, ' '), NULL) == all->records[1].bwd_ms, "with its very numbers");
+    tap_ok(strtod(field(second, at, ' '), NULL) == all->records[1].bwd.ms, "with its very numbers");
     free(text);
     text = export(all, FB_EXPORT_SAMPLES);
     size_t lines = 0, samples = 0;
     for (const char *c = text; *c; c++)
         lines += *c == '\n';
     for (size_t i = 0; i < all->record_count; i++)
-        samples += all->records[i].bwd_sample_count + all->records[i].fwd_sample_count;
+        samples += all->records[i].bwd.sample_count + all->records[i].fwd.sample_count;
     tap_ok(lines == samples + 1, "a line for each of %zu samples", samples);
     free(text);
     text = export(all, FB_EXPORT_RUN);

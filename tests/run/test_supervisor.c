@@ -177,7 +177,8 @@ enum { VARIANTS = 12 };
 
 struct seen {
     struct fb_case cases[VARIANTS + 1];
-    char verdict[VARIANTS + 1][32], reason[VARIANTS + 1][256];
+    int outcome[VARIANTS + 1];
+    char reason[VARIANTS + 1][256];
     int records[VARIANTS + 1];
     int64_t threads[VARIANTS + 1];
     bool has_isa[VARIANTS + 1];
@@ -189,7 +190,7 @@ static enum fb_status take(void *user, size_t position, const struct fb_record *
     seen->records[position]++;
     seen->threads[position] = record->threads;
     seen->has_isa[position] = *fb_text(record->isa);
-    snprintf(seen->verdict[position], sizeof seen->verdict[0], "%s", fb_text(record->verdict));
+    seen->outcome[position] = record->outcome;
     snprintf(seen->reason[position], sizeof seen->reason[0], "%s", fb_text(record->reason));
     return FB_OK;
 }
@@ -224,12 +225,14 @@ static void make_cases(struct seen *seen)
         tap_ok(false, "case of another type: %s", fb_status_message());
 }
 
-static void expect(const struct seen *seen, size_t i, const char *verdict, const char *in_reason)
+static void expect(const struct seen *seen, size_t i, enum fb_outcome outcome,
+                   const char *in_reason)
 {
-    tap_ok(seen->records[i] == 1 && !strcmp(seen->verdict[i], verdict) &&
+    tap_ok(seen->records[i] == 1 && seen->outcome[i] == (int)outcome &&
                strstr(seen->reason[i], in_reason) && seen->threads[i] == 1 && seen->has_isa[i],
            "%s: %d record, '%s' (%s), reason '%s', threads %lld", seen->cases[i].variant,
-           seen->records[i], seen->verdict[i], verdict, seen->reason[i],
+           seen->records[i], fb_value_name(fb_values_outcome, seen->outcome[i]),
+           fb_value_name(fb_values_outcome, (int)outcome), seen->reason[i],
            (long long)seen->threads[i]);
 }
 
@@ -242,20 +245,21 @@ static void test_all(bool timed)
     tap_note("%s", timed ? "run" : "check");
     tap_ok(supervise(&seen, todo, VARIANTS + 1, 1.0, timed, &signal) == FB_OK && !signal,
            "the supervisor survives: %s", fb_status_message());
-    expect(&seen, 0, "pass", "");
-    expect(&seen, 1, "crashed", "killed by signal 11");
-    expect(&seen, 2, "crashed", "deadline of 1 s in forward");
-    expect(&seen, 3, "crashed", "exited with status 3 in backward");
-    expect(&seen, 4, "crashed", "the device is on fire");
-    expect(&seen, 5, "fail", "guard after dv");
-    expect(&seen, 6, "fail", "k was changed");
-    expect(&seen, 7, "fail", "dv was not written");
-    expect(&seen, 8, "fail", "dq is declared deterministic");
-    expect(&seen, 9, "fail", "was not written");
-    tap_ok(seen.records[10] == 1 && strcmp(seen.verdict[10], "pass"),
-           "a torn heap does not pass: %s, %s", seen.verdict[10], seen.reason[10]);
-    expect(&seen, 11, "pass", "");
-    expect(&seen, 12, "refused", "only dtype=fp32");
+    expect(&seen, 0, FB_OUTCOME_PASS, "");
+    expect(&seen, 1, FB_OUTCOME_CRASHED, "killed by signal 11");
+    expect(&seen, 2, FB_OUTCOME_HUNG, "deadline of 1 s in forward");
+    expect(&seen, 3, FB_OUTCOME_CRASHED, "exited with status 3 in backward");
+    expect(&seen, 4, FB_OUTCOME_CRASHED, "the device is on fire");
+    expect(&seen, 5, FB_OUTCOME_FAIL, "guard after dv");
+    expect(&seen, 6, FB_OUTCOME_FAIL, "k was changed");
+    expect(&seen, 7, FB_OUTCOME_FAIL, "dv was not written");
+    expect(&seen, 8, FB_OUTCOME_FAIL, "dq is declared deterministic");
+    expect(&seen, 9, FB_OUTCOME_FAIL, "was not written");
+    tap_ok(seen.records[10] == 1 && seen.outcome[10] != FB_OUTCOME_PASS,
+           "a torn heap does not pass: %s, %s", fb_value_name(fb_values_outcome, seen.outcome[10]),
+           seen.reason[10]);
+    expect(&seen, 11, FB_OUTCOME_PASS, "");
+    expect(&seen, 12, FB_OUTCOME_REFUSED, "only dtype=fp32");
     for (int i = 0; i <= VARIANTS; i++)
         fb_case_free(&seen.cases[i]);
 }

@@ -23,21 +23,35 @@ static void put_meaning(FILE *out, const char *text)
     }
 }
 
-/* One set of tensor columns, dq's, stands for all. */
+/* "fp32, bf16, fp16", or of a set "dq + dk + dv". */
+static void put_values(FILE *out, const struct fb_column *column)
+{
+    const char *between = column->kind == FB_KIND_SET ? " + " : ", ";
+    for (const struct fb_value *value = column->values; value && value->name; value++)
+        fprintf(out, "%s%s", value == column->values ? "" : between, value->name);
+}
+
+/* Does another of its family stand for it: dq's of the tensors, the backward's of the passes? */
+static bool is_stood_for(const struct fb_column *column)
+{
+    return column->family && strcmp(column->family, "dq") && strcmp(column->family, "bwd");
+}
+
 static char *table_text(void)
 {
-    static const char *const kinds[] = {"text", "int64", "uint64", "float64"};
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return NULL;
-    fputs("| column | kind | unit | meaning |\n|---|---|---|---|\n", out);
+    fputs("| column | kind | unit or values | meaning |\n|---|---|---|---|\n", out);
     for (size_t i = 0; i < fb_column_count; i++) {
         const struct fb_column *column = &fb_columns[i];
-        if (column->tensor && strcmp(column->tensor, "dq") != 0)
+        if (is_stood_for(column))
             continue;
-        fprintf(out, "| `%s` | %s | %s | ", column->name, kinds[column->kind], column->unit);
+        fprintf(out, "| `%s` | %s | %s", column->name, fb_kind_name(column->kind), column->unit);
+        put_values(out, column);
+        fputs(" | ", out);
         put_meaning(out, column->text);
         fputs(" |\n", out);
     }

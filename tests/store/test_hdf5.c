@@ -92,7 +92,7 @@ static void test_round_trip(void)
     record->tensor.dq.max_abs = INFINITY;
     record->tensor.dv.max_abs = 1.5249285751529568e-05;
     record->tensor.dk.rel_l2 = nextafter(0x1p-4, 0);
-    record->bwd_samples[3] = NAN;
+    record->bwd.samples[3] = NAN;
     char *longer = calloc(5001, 1);
     memset(longer, 'x', 5000);
     fb_text_set(&record->problem, "%s", longer);

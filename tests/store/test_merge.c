@@ -32,7 +32,7 @@ static char *put(const char *name, const char *host, int shard, int shards, int 
         fb_text_set(&record.variant, "%s", variant);
         record.run = 0;
         if (ms > 0)
-            record.bwd_ms = ms;
+            record.bwd.ms = ms;
         fb_results_add(&results, &record);
     }
     fb_results_write(&results, path);
@@ -77,7 +77,7 @@ int main(void)
 
     const char *const twice[] = {one, two, three, again};
     tap_ok(fb_results_merge(&all, twice, 4, &notes) == FB_OK && all.record_count == 11 &&
-               all.records[3].bwd_ms == 7 && all.records[3].run == 3 && all.records[1].bwd_ms != 7,
+               all.records[3].bwd.ms == 7 && all.records[3].run == 3 && all.records[1].bwd.ms != 7,
            "a case measured again on the same machine replaces the older one");
     tap_ok(notes && strstr(notes, "2 cases replace"), "and that is told");
     fb_results_free(&all);

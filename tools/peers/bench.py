@@ -63,16 +63,16 @@ class Bench:
                 raise
         self.main = self.peer.direct if direct else self.autograd
 
-    def finish(self, status, reason=""):
+    def finish(self, outcome, reason=""):
         self.peer = self.main = self.autograd = None
         seconds = time.monotonic() - self.begun
-        return record.end(self.record, status, reason, seconds)
+        return record.end(self.record, outcome, reason, seconds)
 
 
 def fail(bench, error):
     """A refusal, or what a peer threw; out of memory is a refusal too, as in the suite."""
     refused = isinstance(error, Refused) or "out of memory" in str(error)
-    return bench.finish("refused" if refused else "error", error or type(error).__name__)
+    return bench.finish("refused" if refused else "crashed", error or type(error).__name__)
 
 
 def time_benches(benches, rules, timer, ceilings):
@@ -102,7 +102,7 @@ def time_benches(benches, rules, timer, ceilings):
             bench.record["remark"] = "bwd_ms is the time through autograd: no operator to call"
         record.fill_method(bench.record, rules, timer, backward[i].stop)
         record.fill_ceilings(bench.record, *ceilings)
-        yield bench.finish("done")
+        yield bench.finish("unjudged")
 
 
 def work(torch, benches, make_tensors, rules, timer, ceilings, autograd=True):

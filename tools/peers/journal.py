@@ -11,7 +11,7 @@ import zlib
 
 from . import Output, Usage
 
-SCHEMA = {"schema_name": "flashback-results", "schema_version": 1}
+SCHEMA = {"schema_name": "flashback-results", "schema_version": 2}
 # Columns that are unsigned 64-bit numbers: JSON carries them as text.
 UNSIGNED = {"seed"}
 

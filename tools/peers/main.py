@@ -128,12 +128,13 @@ class Run:
 
     def say(self, made):
         self.count += 1
-        self.errors += made["status"] == "error"
-        if made["status"] != "refused":
+        self.errors += made["outcome"] == "crashed"
+        if made["outcome"] != "refused":
             self.ran.add(made["variant"])
         if not self.options.quiet:
             time = f"{made['bwd_ms']:.3f} ms" if "bwd_ms" in made else made["reason"]
-            print(f"[{self.count}] {made['variant']} {made['problem']}: {made['status']}, {time}",
+            word = "done" if made["outcome"] == "unjudged" else made["outcome"]
+            print(f"[{self.count}] {made['variant']} {made['problem']}: {word}, {time}",
                   file=sys.stderr, flush=True)
 
     def outcome(self):

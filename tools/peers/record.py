@@ -52,14 +52,14 @@ def fill_times(record, prefix, samples):
     for suffix, name in STATISTICS.items():
         record[f"{prefix}_ms{suffix}"] = summary[name]
     record[f"{prefix}_ms_samples"] = ms
-    record["n_samples" if prefix == "bwd" else "fwd_n_samples"] = len(ms)
+    record[f"{prefix}_n_samples"] = len(ms)
     record[f"{prefix}_tflops"] = record[f"{prefix}_flops"] / summary["median"] * 1e-9
 
 
 def fill_method(record, rules, timer, stop):
     record.update({"mode": "sustained" if rules.sustained else "burst",
                    "l2": "flushed" if rules.flush and not rules.sustained else "warm",
-                   "timer": timer.kind, "warmup": rules.warmup, "stop_rule": stop})
+                   "timer": timer.kind, "warmup": rules.warmup, "bwd_stop_rule": stop})
 
 
 def fill_ceilings(record, gemm_tflops, copy_gbs):
@@ -67,8 +67,8 @@ def fill_ceilings(record, gemm_tflops, copy_gbs):
                    "bwd_ceiling_pct": 100 * record.get("bwd_tflops", math.nan) / gemm_tflops})
 
 
-def end(record, status, reason="", seconds=math.nan):
-    """status: done, refused or error. There is no verdict: the suite's judge was not asked."""
-    record.update({"status": status, "reason": " ".join(str(reason).split())[:400],
-                   "verdict": "refused" if status == "refused" else "", "wall_s": seconds})
+def end(record, outcome, reason="", seconds=math.nan):
+    """outcome: unjudged (it ran, and the suite's judge was not asked), refused or crashed."""
+    record.update({"outcome": outcome, "reason": " ".join(str(reason).split())[:400],
+                   "wall_s": seconds})
     return record
