@@ -17,9 +17,20 @@ PASSING = ("started", "wall_s", "peak_bytes", "det_control", "det_equal", "remar
 GRADIENTS = ("dq", "dk", "dv", "dbias", "dsink")
 
 
+def of_today(case):
+    """A case of a report whose outcome was a status and a verdict."""
+    if "status" in case:
+        status, verdict = case.pop("status"), case.pop("verdict")
+        case["outcome"] = status if status != "done" else verdict or "unjudged"
+    for name in ("n_samples", "stop_rule"):
+        if name in case:
+            case["bwd_" + name] = case.pop(name)
+    return case
+
+
 def cases(path):
     with open(path, encoding="utf-8") as file:
-        return {case["key"]: case for case in json.load(file)["cases"]}
+        return {case["key"]: of_today(case) for case in json.load(file)["cases"]}
 
 
 def claimed(case):

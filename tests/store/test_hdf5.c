@@ -264,7 +264,7 @@ static void test_damage(void)
     put_bytes(text, length - 1);
     expect_corrupt("another schema");
     free(text);
-    fb_text_set(&results.records[3].key, "");
+    fb_text_set(&results.records[3].key, "%s", "");
     fb_results_write(&results, path);
     expect_corrupt("a case without its key");
     fb_results_free(&results);
