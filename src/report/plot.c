@@ -24,6 +24,16 @@
 
 static const char *const formats[] = {"svg", "png", "pdf"};
 
+static enum fb_status refuse_figure(const char *name)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < fb_figure_count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 fb_figures[i].name);
+    return fb_fail(FB_USAGE, "figure: '%s' is not one of %s", name, names);
+}
+
 enum fb_status fb_plot_check(const struct fb_plot_options *options)
 {
     bool known_format = false, known_figure = !options->figure;
@@ -34,8 +44,7 @@ enum fb_status fb_plot_check(const struct fb_plot_options *options)
     if (!known_format)
         return fb_fail(FB_USAGE, "format: '%s' is not one of svg, png, pdf", options->format);
     if (!known_figure)
-        return fb_fail(FB_USAGE, "figure: '%s' is not one of speed, memory, drift, determinism",
-                       options->figure);
+        return refuse_figure(options->figure);
     return FB_OK;
 }
 
