@@ -49,6 +49,7 @@ for page in "${pages[@]}"; do
         grep -E '^(src|kernels|variants|reference|tests|doc|include|experiments|plots|tools|examples|results|build-aux|m4|\.ci)/' |
         while read -r path; do
             path=${path%/} path=${path%%#*}
+            [[ $page == tests/* && $path =~ ^[a-z]+/test_ ]] && continue # of the next test
             [[ $path =~ $made ]] || [[ $path == *[A-Z]* && $path != */README.md ]] || [[ $path == *[\<\>:=]* ]] && continue
             # shellcheck disable=SC2086
             for one in $(eval "echo ${path//[^a-zA-Z0-9_.\/*\{\},-]/}"); do
@@ -58,6 +59,13 @@ for page in "${pages[@]}"; do
 done >"$scratch/paths"
 [ ! -s "$scratch/paths" ]
 ok $? "files in backticks are there"
+sed 's/^/# /' "$scratch/paths"
+
+for path in $(grep -oE '`[a-z]+/test_[a-z0-9_*]+(\.sh)?`' tests/README.md | tr -d '`' | sort -u); do
+    compgen -G "tests/$path" >/dev/null || here "tests/$path" || echo "$path"
+done >"$scratch/paths"
+[ ! -s "$scratch/paths" ]
+ok $? "tests/README.md names tests that are there"
 sed 's/^/# /' "$scratch/paths"
 
 ls experiments | sed -n 's/\.ini$//p' | sort >"$scratch/want"
