@@ -78,7 +78,7 @@ static void copy_inputs(const struct fb_args *from, const struct fb_args *to)
 
 static bool call(struct term_run *run, enum fb_pass pass)
 {
-    struct fb_finding found = {""};
+    struct fb_finding found = {FB_FOUND_NOTHING, ""};
     struct fb_context *ctx = &run->host.ctx;
     bool good = fb_buffers_poison(&run->buffers, pass) == FB_OK &&
                 fb_buffers_seal(&run->buffers, pass) == FB_OK;

@@ -160,17 +160,15 @@ static char *problem_text(const struct fb_grid *grid, const struct odometer *odo
     return text;
 }
 
-/* The line to blame for a problem that is refused: that of the key which the message begins with
- * (n where it is nq or nk), else that of the whole problem, else that of the section. */
+/* The line to blame for a problem that is refused: that of the item which it is refused for (n
+ * where it is nq or nk), else that of the whole problem, else that of the section. */
 static int line_of_problem(const struct fb_grid *grid, const struct odometer *odometer)
 {
-    const char *message = fb_status_message();
-    const size_t length = strspn(message, "abcdefghijklmnopqrstuvwxyz");
+    const char *item = fb_status_item();
+    const bool length = !strcmp(item, "nq") || !strcmp(item, "nk");
     for (size_t a = 0; a < grid->axis_count; a++) {
         const char *key = grid->axes[a].key;
-        bool named = strlen(key) == length && !strncmp(key, message, length);
-        bool both = !strcmp(key, "n") && length == 2 && message[0] == 'n';
-        if (named || both)
+        if (!strcmp(key, item) || (length && !strcmp(key, "n")))
             return wheel_word(odometer, 1 + a)->line;
     }
     return grid->problems.count ? wheel_word(odometer, 0)->line : grid->line;

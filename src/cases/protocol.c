@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cases/protocol.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,48 @@ const char *fb_stage_name(enum fb_stage stage)
                                         "backward", "release",   "load"};
     return (size_t)stage < sizeof names / sizeof *names ? names[stage] : "unknown";
 }
+
+/* ---- Words --------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *text;
+    bool alone;
+} words[FB_WORD_NONE] = {
+    [FB_WORD_GROUP] = {"group", false},     [FB_WORD_MEASURE] = {"measure", false},
+    [FB_WORD_CASE] = {"case", false},       [FB_WORD_GO] = {"go", true},
+    [FB_WORD_RECORD] = {"record", false},   [FB_WORD_UNREAD] = {"unread", false},
+    [FB_WORD_DONE] = {"done", true},        [FB_WORD_LEAVE] = {"leave", true},
+    [FB_WORD_VARIANT] = {"variant", false}, [FB_WORD_REFUSED] = {"refused", false}};
+
+void fb_word_put(FILE *to, enum fb_word word, const char *format, ...)
+{
+    va_list arguments;
+    fputs(words[word].text, to);
+    if (!words[word].alone)
+        putc(' ', to);
+    va_start(arguments, format);
+    vfprintf(to, format, arguments);
+    va_end(arguments);
+    putc('\n', to);
+}
+
+enum fb_word fb_word_take(char *line, char **rest)
+{
+    const size_t length = strcspn(line, " ");
+    const bool alone = !line[length];
+    for (int i = 0; i < FB_WORD_NONE; i++)
+        if (strlen(words[i].text) == length && !memcmp(words[i].text, line, length) &&
+            words[i].alone == alone) {
+            line[length] = '\0';
+            *rest = line + length + !alone;
+            return (enum fb_word)i;
+        }
+    return FB_WORD_NONE;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------
+ */
 
 void fb_beacon_set(struct fb_beacon *beacon, int index, enum fb_stage stage)
 {
@@ -28,7 +71,7 @@ static void write_measure(FILE *to, const struct fb_measure *measure)
         if (!measure->what && !strcmp(fb_measure_key(i), "what"))
             continue; /* nothing is asked but whether the cases are taken */
         fb_measure_print(measure, i, value);
-        fprintf(to, "measure %s %s\n", fb_measure_key(i), value);
+        fb_word_put(to, FB_WORD_MEASURE, "%s %s", fb_measure_key(i), value);
     }
 }
 
@@ -36,11 +79,13 @@ enum fb_status fb_group_write(FILE *to, const struct fb_case *cases, const size_
                               size_t count, const struct fb_measure *measure, bool timed)
 {
     const struct fb_case *first = &cases[todo[0]];
-    fprintf(to, "group %d %d %s %s\n", first->threads, timed, first->problem, first->recipe);
+    fb_word_put(to, FB_WORD_GROUP, "%d %d %s %s", first->threads, timed, first->problem,
+                first->recipe);
     write_measure(to, measure);
     for (size_t i = 0; i < count; i++)
-        fprintf(to, "case %zu %s %s\n", i, cases[todo[i]].variant, cases[todo[i]].numerics);
-    fputs("go\n", to);
+        fb_word_put(to, FB_WORD_CASE, "%zu %s %s", i, cases[todo[i]].variant,
+                    cases[todo[i]].numerics);
+    fb_word_put(to, FB_WORD_GO, "%s", "");
     return fflush(to) ? fb_fail(FB_IO, "a worker does not take its orders") : FB_OK;
 }
 
@@ -56,7 +101,6 @@ static enum fb_status read_header(struct fb_group *group, char *line)
 {
     char *rest = line;
     int64_t threads, timed;
-    strsep(&rest, " ");
     const char *first = strsep(&rest, " "), *second = rest ? strsep(&rest, " ") : NULL;
     const char *problem = rest ? strsep(&rest, " ") : NULL;
     if (!rest || !fb_number_int(first, &threads) || !fb_number_int(second, &timed))
@@ -71,7 +115,6 @@ static enum fb_status read_header(struct fb_group *group, char *line)
 static enum fb_status read_measure(struct fb_measure *measure, char *line)
 {
     char *rest = line;
-    strsep(&rest, " ");
     const char *key = strsep(&rest, " ");
     return rest ? fb_measure_set(measure, key, rest) : malformed(line);
 }
@@ -80,8 +123,6 @@ static enum fb_status read_case(struct fb_group *group, char *line)
 {
     char *rest = line;
     strsep(&rest, " ");
-    if (rest)
-        strsep(&rest, " ");
     const char *variant = rest ? strsep(&rest, " ") : NULL;
     if (!rest)
         return malformed(line);
@@ -102,15 +143,23 @@ static enum fb_status read_case(struct fb_group *group, char *line)
                : fb_fail(FB_NO_MEMORY, "no memory for %zu cases", count);
 }
 
-static enum fb_status read_order(struct fb_group *group, char *line)
+/* *complete: the order to begin. */
+static enum fb_status read_order(struct fb_group *group, char *line, bool *complete)
 {
-    if (!strncmp(line, "group ", 6))
-        return read_header(group, line);
-    if (!strncmp(line, "measure ", 8))
-        return read_measure(&group->measure, line);
-    if (!strncmp(line, "case ", 5))
-        return read_case(group, line);
-    return malformed(line);
+    char *rest;
+    switch (fb_word_take(line, &rest)) {
+    case FB_WORD_GROUP:
+        return read_header(group, rest);
+    case FB_WORD_MEASURE:
+        return read_measure(&group->measure, rest);
+    case FB_WORD_CASE:
+        return read_case(group, rest);
+    case FB_WORD_GO:
+        *complete = true;
+        return FB_OK;
+    default:
+        return malformed(line);
+    }
 }
 
 enum fb_status fb_group_read(FILE *from, struct fb_group *group, bool *end)
@@ -124,9 +173,7 @@ enum fb_status fb_group_read(FILE *from, struct fb_group *group, bool *end)
     *end = false;
     while (status == FB_OK && !complete && getline(&line, &room, from) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        complete = !strcmp(line, "go");
-        if (!complete)
-            status = read_order(group, line);
+        status = read_order(group, line, &complete);
     }
     if (status == FB_OK && !complete) {
         *end = true;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * protocol.h: what supervisor and worker say to each other. Commands go down the worker's stdin,
- * records come up its fd 3, and fd 4 is a page both have mapped, the beacon. Text, so that a worker
- * can be driven by hand:
+ * records come up its fd 3, and fd 4 is a page both have mapped, the beacon. Text, a line a
+ * message, so that a worker can be driven by hand:
  *
- *     group THREADS TIMED PROBLEM RECIPE          record INDEX JSON
- *     measure KEY VALUE                           done, or
- *                                                 leave (a fresh worker is to take the rest)
- *     case INDEX VARIANT NUMERICS
- *     go
+ *     group THREADS TIMED PROBLEM RECIPE          record INDEX JSON, one a case
+ *     measure KEY VALUE                           unread REASON, where the inputs' file cannot be
+ * read case INDEX VARIANT NUMERICS                 done, or go leave (a fresh worker is to take the
+ * rest)
+ *
+ * A worker that is started to tell what plug-ins hold takes no orders and says
+ *
+ *     variant NAME BACKEND DETERMINISTIC GEMMS SUMMARY, one a variant, and then done; or
+ *     refused STATUS REASON
  */
 #ifndef FB_CASES_PROTOCOL_H
 #define FB_CASES_PROTOCOL_H
@@ -21,6 +25,29 @@
 #include "cases/experiment.h"
 
 enum { FB_WORKER_RECORDS = 3, FB_WORKER_BEACON = 4 }; /* file descriptors of a worker */
+
+/* The first words of the messages. */
+enum fb_word {
+    FB_WORD_GROUP, /* orders, down */
+    FB_WORD_MEASURE,
+    FB_WORD_CASE,
+    FB_WORD_GO,
+    FB_WORD_RECORD, /* answers, up */
+    FB_WORD_UNREAD,
+    FB_WORD_DONE,
+    FB_WORD_LEAVE,
+    FB_WORD_VARIANT,
+    FB_WORD_REFUSED,
+    FB_WORD_NONE /* not a message */
+};
+
+/* Writes a message; format "" for one that is a word alone. The caller flushes. */
+void fb_word_put(FILE *to, enum fb_word word, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The word of a line, which is cut behind it; *rest is what follows. FB_WORD_NONE for a line that
+ * begins otherwise, lacks what must follow, or holds more than a word that stands alone. */
+enum fb_word fb_word_take(char *line, char **rest);
 
 /* Room for what is said of a file that cannot be read. */
 #define FB_UNREAD_ROOM 512

@@ -122,12 +122,14 @@ static enum fb_status derive_length(int64_t *n, const char *name, const int64_t 
 {
     int64_t most = lens ? longest(lens, b) : *n;
     if (most < 0)
-        return fb_fail(FB_USAGE, "%s is missing: give n=, or nq= and nk=, 0..%d", name,
-                       FB_PROBLEM_MAX_N);
+        return fb_status_about(fb_fail(FB_USAGE, "%s is missing: give n=, or nq= and nk=, 0..%d",
+                                       name, FB_PROBLEM_MAX_N),
+                               name);
     if (*n >= 0 && *n != most)
-        return fb_fail(FB_USAGE,
-                       "%s=%" PRId64 " is not the longest of the packed lengths, %" PRId64, name,
-                       *n, most);
+        return fb_status_about(
+            fb_fail(FB_USAGE, "%s=%" PRId64 " is not the longest of the packed lengths, %" PRId64,
+                    name, *n, most),
+            name);
     *n = most;
     return FB_OK;
 }
@@ -140,7 +142,8 @@ static enum fb_status derive(struct fb_problem *p)
     FB_TRY(derive_length(&p->nq, "nq", p->qlens, p->b));
     FB_TRY(derive_length(&p->nk, "nk", p->klens, p->b));
     if (p->d == 0)
-        return fb_fail(FB_USAGE, "d is missing: give d=, 1..%d", FB_PROBLEM_MAX_D);
+        return fb_status_about(fb_fail(FB_USAGE, "d is missing: give d=, 1..%d", FB_PROBLEM_MAX_D),
+                               "d");
     if (p->hk == 0)
         p->hk = p->h;
     if (p->dv == 0)
@@ -172,10 +175,11 @@ static enum fb_status check_products(const struct fb_problem *p)
     const int64_t scores[] = {p->b, p->h, p->nq, p->nk, 8};
     const int64_t tensor[] = {p->b, p->h + 2 * p->hk, n, d, 8};
     if (!product_fits(scores, 5) || !product_fits(tensor, 5))
-        return fb_fail(FB_USAGE,
-                       "b=%" PRId64 ", h=%" PRId64 ", nq=%" PRId64 ", nk=%" PRId64
-                       " together are larger than 64-bit sizes",
-                       p->b, p->h, p->nq, p->nk);
+        return fb_status_about(fb_fail(FB_USAGE,
+                                       "b=%" PRId64 ", h=%" PRId64 ", nq=%" PRId64 ", nk=%" PRId64
+                                       " together are larger than 64-bit sizes",
+                                       p->b, p->h, p->nq, p->nk),
+                               "b");
     return FB_OK;
 }
 
@@ -184,8 +188,10 @@ static enum fb_status check_layout(const struct fb_problem *p)
     if (p->layout != FB_LAYOUT_PACKED_QKV)
         return FB_OK;
     if (p->nq != p->nk || p->d != p->dv || !same_array(p->qlens, p->klens, p->b))
-        return fb_fail(FB_USAGE, "layout=packed-qkv needs nq = nk and dv = d, since q, k and v "
-                                 "are slices of one buffer");
+        return fb_status_about(
+            fb_fail(FB_USAGE, "layout=packed-qkv needs nq = nk and dv = d, since q, k and v "
+                              "are slices of one buffer"),
+            "layout");
     return FB_OK;
 }
 
@@ -198,9 +204,10 @@ enum fb_status fb_problem_finish(struct fb_problem *problem)
         return fb_fail(FB_USAGE, "a size is out of range: b, nq, nk >= 0, h, hk >= 1, d and dv "
                                  "1..256");
     if (problem->hk > problem->h || problem->h % problem->hk)
-        return fb_fail(FB_USAGE,
-                       "h=%" PRId64 " is not a multiple of hk=%" PRId64 ": hk must divide h",
-                       problem->h, problem->hk);
+        return fb_status_about(
+            fb_fail(FB_USAGE, "h=%" PRId64 " is not a multiple of hk=%" PRId64 ": hk must divide h",
+                    problem->h, problem->hk),
+            "h");
     FB_TRY(check_layout(problem));
     return check_products(problem);
 }

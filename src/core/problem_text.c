@@ -373,8 +373,11 @@ static enum fb_status sort_items(char *text, char *value[ITEM_COUNT])
         if (row == ITEM_COUNT || items[row].flag == (equals != NULL))
             return refuse_item(item);
         if (value[row] || set & items[row].sets)
-            return fb_fail(FB_USAGE, "%s is given twice (n= sets nq and nk, causal sets mask)",
-                           items[row].key);
+            return fb_status_about(fb_fail(FB_USAGE,
+                                           "%s is given twice (n= sets nq and nk, causal sets "
+                                           "mask)",
+                                           items[row].key),
+                                   items[row].key);
         set |= items[row].sets;
         value[row] = equals ? equals + 1 : item;
     }
@@ -392,7 +395,7 @@ enum fb_status fb_problem_merge(struct fb_problem *problem, const char *text)
         FB_TRY_OUT(sort_items(copy, value));
     for (int row = 0; row < ITEM_COUNT; row++)
         if (value[row])
-            FB_TRY_OUT(items[row].take(problem, value[row]));
+            FB_TRY_OUT(fb_status_about(items[row].take(problem, value[row]), items[row].key));
 out:
     free(copy);
     return status;

@@ -7,6 +7,7 @@
 
 static _Thread_local char message[512];
 static _Thread_local char trail[512];
+static _Thread_local const char *item;
 
 static void add_crumb(const char *file, int line)
 {
@@ -37,6 +38,18 @@ enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, con
     return status;
 }
 
+enum fb_status fb_status_about(enum fb_status status, const char *about)
+{
+    if (status != FB_OK && !item)
+        item = about;
+    return status;
+}
+
+const char *fb_status_item(void)
+{
+    return item ? item : "";
+}
+
 enum fb_status fb_status_pass(const char *file, int line, enum fb_status status)
 {
     add_crumb(file, line);
@@ -64,4 +77,5 @@ void fb_status_clear(void)
 {
     message[0] = '\0';
     trail[0] = '\0';
+    item = NULL;
 }

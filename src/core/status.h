@@ -15,6 +15,10 @@ enum fb_status fb_fail_at(const char *file, int line, enum fb_status status, con
                           ...) __attribute__((format(printf, 4, 5)));
 #define fb_fail(status, ...) fb_fail_at(__FILE__, __LINE__, status, __VA_ARGS__)
 
+/* Keeps which item of what a user gave the failure under way is about ("hk"; a constant): the first
+ * one that is told. Returns status; does nothing for FB_OK. */
+enum fb_status fb_status_about(enum fb_status status, const char *item);
+
 /* Adds a breadcrumb to the failure under way and returns status. */
 enum fb_status fb_status_pass(const char *file, int line, enum fb_status status);
 
@@ -37,6 +41,7 @@ enum fb_status fb_status_pass(const char *file, int line, enum fb_status status)
     } while (0)
 
 const char *fb_status_message(void); /* the line for the user, "" if none */
+const char *fb_status_item(void);    /* what fb_status_about kept, "" if nothing */
 const char *fb_status_trail(void);   /* the breadcrumbs, innermost first, "file:line < file:line" */
 const char *fb_status_name(enum fb_status status);
 void fb_status_clear(void);

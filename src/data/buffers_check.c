@@ -4,6 +4,7 @@
  */
 #include "data/buffers_check.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,18 @@ enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer w
 /* ---- Checks -------------------------------------------------------------------------------------
  */
 
+static void say(struct fb_finding *found, enum fb_found kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say(struct fb_finding *found, enum fb_found kind, const char *format, ...)
+{
+    va_list arguments;
+    found->kind = kind;
+    va_start(arguments, format);
+    vsnprintf(found->text, sizeof found->text, format, arguments);
+    va_end(arguments);
+}
+
 struct guard_scan {
     uint64_t at; /* of the first wrong byte, counted from the start of the guard */
     bool wrong;
@@ -101,18 +114,18 @@ static enum fb_status check_guard(const struct fb_buffers *buffers, enum fb_buff
                                   struct fb_finding *found)
 {
     struct guard_scan state = {0};
-    if (*found->text)
+    if (found->kind)
         return FB_OK;
     FB_TRY(scan(buffers->memory, from, bytes, look_guard, &state));
     if (state.wrong)
-        snprintf(found->text, sizeof found->text, "guard %s %s was written, byte %llu of it", where,
-                 fb_buffer_name(which), (unsigned long long)state.at);
+        say(found, FB_FOUND_GUARD, "guard %s %s was written, byte %llu of it", where,
+            fb_buffer_name(which), (unsigned long long)state.at);
     return FB_OK;
 }
 
 enum fb_status fb_buffers_check_guards(const struct fb_buffers *buffers, struct fb_finding *found)
 {
-    found->text[0] = '\0';
+    *found = (struct fb_finding){FB_FOUND_NOTHING, ""};
     for (int i = 0; i < FB_BUFFER_COUNT; i++) {
         const struct fb_block *block = &buffers->block[i];
         const struct fb_place *place = &buffers->place[i];
@@ -120,7 +133,7 @@ enum fb_status fb_buffers_check_guards(const struct fb_buffers *buffers, struct 
             continue;
         FB_TRY(check_guard(buffers, i, block->memory, FB_GUARD, "before", found));
         FB_TRY(check_guard(buffers, i, block->data + block->bytes, FB_GUARD, "after", found));
-        for (int64_t r = 0; place->gap && r < place->rows && !*found->text; r++)
+        for (int64_t r = 0; place->gap && r < place->rows && !found->kind; r++)
             FB_TRY(check_guard(buffers, i, block->data + fb_gap_offset(buffers, i, r),
                                fb_gap_bytes(buffers, i), "between rows of", found));
     }
@@ -130,15 +143,15 @@ enum fb_status fb_buffers_check_guards(const struct fb_buffers *buffers, struct 
 enum fb_status fb_buffers_check_sealed(const struct fb_buffers *buffers, enum fb_pass pass,
                                        struct fb_finding *found)
 {
-    found->text[0] = '\0';
-    for (int i = 0; i < FB_BUFFER_COUNT && !*found->text; i++) {
+    *found = (struct fb_finding){FB_FOUND_NOTHING, ""};
+    for (int i = 0; i < FB_BUFFER_COUNT && !found->kind; i++) {
         uint64_t hash;
         if (!buffers->block[i].memory || !fb_buffer_is_sealed(i, pass))
             continue;
         FB_TRY(fb_buffer_hash(buffers, i, &hash));
         if (hash != buffers->block[i].hash)
-            snprintf(found->text, sizeof found->text, "%s was changed, which this call may not do",
-                     fb_buffer_name(i));
+            say(found, FB_FOUND_CHANGED, "%s was changed, which this call may not do",
+                fb_buffer_name(i));
     }
     return FB_OK;
 }
@@ -147,11 +160,11 @@ enum fb_status fb_buffers_check_sealed(const struct fb_buffers *buffers, enum fb
 static void say_unwritten(enum fb_buffer which, const struct fb_tensor *t, int64_t row,
                           int64_t column, struct fb_finding *found)
 {
-    snprintf(found->text, sizeof found->text,
-             "%s was not written at [%lld,%lld,%lld,%lld], or made from memory that was not",
-             fb_buffer_name(which), (long long)(row / t->shape[2] / t->shape[1]),
-             (long long)(row / t->shape[2] % t->shape[1]), (long long)(row % t->shape[2]),
-             (long long)column);
+    say(found, FB_FOUND_UNWRITTEN,
+        "%s was not written at [%lld,%lld,%lld,%lld], or made from memory that was not",
+        fb_buffer_name(which), (long long)(row / t->shape[2] / t->shape[1]),
+        (long long)(row / t->shape[2] % t->shape[1]), (long long)(row % t->shape[2]),
+        (long long)column);
 }
 
 static enum fb_status check_rows(const struct fb_buffers *buffers, enum fb_buffer which,
@@ -168,8 +181,8 @@ enum fb_status fb_buffers_check_written(const struct fb_buffers *buffers, enum f
                                         struct fb_finding *found)
 {
     struct fb_args args = buffers->args;
-    found->text[0] = '\0';
-    for (int i = 0; i < FB_BUFFER_COUNT && !*found->text; i++)
+    *found = (struct fb_finding){FB_FOUND_NOTHING, ""};
+    for (int i = 0; i < FB_BUFFER_COUNT && !found->kind; i++)
         if (fb_buffer_is_output(i, pass) && fb_layout_tensor(&args, i) && buffers->block[i].memory)
             FB_TRY(check_rows(buffers, i, fb_layout_tensor(&args, i), found));
     return FB_OK;
@@ -179,9 +192,9 @@ enum fb_status fb_buffers_check(const struct fb_buffers *buffers, enum fb_pass p
                                 struct fb_finding *found)
 {
     FB_TRY(fb_buffers_check_guards(buffers, found));
-    if (!*found->text)
+    if (!found->kind)
         FB_TRY(fb_buffers_check_sealed(buffers, pass, found));
-    if (!*found->text)
+    if (!found->kind)
         FB_TRY(fb_buffers_check_written(buffers, pass, found));
     return FB_OK;
 }

@@ -7,9 +7,18 @@
 
 #include "data/buffers.h"
 
-/* What a check found: text is "" when all is well, else one line ("guard after dk: byte 12"). */
+/* What a check can find. After the last two the buffers cannot be trusted any more. */
+enum fb_found {
+    FB_FOUND_NOTHING,
+    FB_FOUND_CHANGED,   /* an input, or what a forward leaves to its backward */
+    FB_FOUND_UNWRITTEN, /* an element of an output */
+    FB_FOUND_GUARD,     /* written outside of a buffer */
+    FB_FOUND_PROBLEM    /* the problem itself is another */
+};
+
 struct fb_finding {
-    char text[160];
+    enum fb_found kind;
+    char text[160]; /* one line ("guard after dk: byte 12"), "" for nothing */
 };
 
 /* Guards and gaps hold their pattern. */

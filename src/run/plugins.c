@@ -35,26 +35,30 @@ struct stand_in {
     const struct fb_variant *table[2];
 };
 
-/* "variant NAME BACKEND DETERMINISTIC GEMMS SUMMARY" */
-static enum fb_status add_stand_in(const char *path, char *line)
+static enum fb_status garbled(const char *path)
 {
-    char *word[5], *rest = line;
+    return fb_fail(FB_CORRUPT, "plug-in '%s' writes into the worker's own channel", path);
+}
+
+/* "NAME BACKEND DETERMINISTIC GEMMS SUMMARY" */
+static enum fb_status add_stand_in(const char *path, char *text)
+{
+    char *word[4], *rest = text;
     int64_t deterministic = 0, gemms = 0;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         word[i] = rest ? strsep(&rest, " ") : NULL;
-    if (!rest || strcmp(word[0], "variant") || !fb_number_int(word[3], &deterministic) ||
-        !fb_number_int(word[4], &gemms))
-        return fb_fail(FB_CORRUPT, "plug-in '%s' writes into the worker's own channel", path);
-    if (fb_registry_find(word[1]))
-        return fb_fail(FB_USAGE, "plug-in '%s': the name '%s' is taken", path, word[1]);
+    if (!rest || !fb_number_int(word[2], &deterministic) || !fb_number_int(word[3], &gemms))
+        return garbled(path);
+    if (fb_registry_find(word[0]))
+        return fb_fail(FB_USAGE, "plug-in '%s': the name '%s' is taken", path, word[0]);
     struct stand_in *made = calloc(1, sizeof *made);
     if (!made)
         return fb_fail(FB_NO_MEMORY, "no memory for a plug-in");
     made->variant = (struct fb_variant){
         .abi_version = FB_ABI_VERSION,
         .struct_size = sizeof made->variant,
-        .name = strdup(word[1]),
-        .backend = strdup(word[2]),
+        .name = strdup(word[0]),
+        .backend = strdup(word[1]),
         .summary = strdup(rest),
         .properties = {.deterministic = (unsigned)deterministic, .gemms = (int)gemms},
         .why_not = ask_a_worker,
@@ -73,12 +77,30 @@ struct answer {
     bool done, hangs;
 };
 
-/* "STATUS MESSAGE" */
-static enum fb_status refused(char *text)
+/* "STATUS REASON" */
+static enum fb_status refused(const char *path, char *text)
 {
     char *rest = text;
-    bool unreadable = !strcmp(strsep(&rest, " "), "5");
-    return fb_fail(unreadable ? FB_IO : FB_USAGE, "%s", rest ? rest : "a plug-in is refused");
+    int64_t status;
+    if (!fb_number_int(strsep(&rest, " "), &status) || !rest)
+        return garbled(path);
+    return fb_fail(status == FB_IO ? FB_IO : FB_USAGE, "%s", rest);
+}
+
+static enum fb_status take_answer(const char *path, char *line, struct answer *answer)
+{
+    char *rest;
+    switch (fb_word_take(line, &rest)) {
+    case FB_WORD_DONE:
+        answer->done = true;
+        return FB_OK;
+    case FB_WORD_REFUSED:
+        return refused(path, rest);
+    case FB_WORD_VARIANT:
+        return add_stand_in(path, rest);
+    default:
+        return garbled(path);
+    }
 }
 
 static enum fb_status take_answers(struct fb_process *process, const char *path,
@@ -87,13 +109,8 @@ static enum fb_status take_answers(struct fb_process *process, const char *path,
     char *line;
     do {
         FB_TRY(fb_process_line(process, &line, closed));
-        if (line && !strcmp(line, "done")) {
-            answer->done = true;
-        } else if (line && !strncmp(line, "refused ", 8)) {
-            return refused(line + 8);
-        } else if (line) {
-            FB_TRY(add_stand_in(path, line));
-        }
+        if (line)
+            FB_TRY(take_answer(path, line, answer));
     } while (line && !answer->done);
     return FB_OK;
 }

@@ -88,15 +88,14 @@ out:
     return status;
 }
 
-/* "record INDEX JSON" */
-static enum fb_status take_record(struct supervisor *s, char *line)
+/* "INDEX JSON" */
+static enum fb_status take_record(struct supervisor *s, char *text)
 {
     struct fb_record record;
     enum fb_status status;
     int64_t index;
-    char *rest = line;
-    strsep(&rest, " ");
-    const char *number = rest ? strsep(&rest, " ") : NULL;
+    char *rest = text;
+    const char *number = strsep(&rest, " ");
     if (!rest || !fb_number_int(number, &index) || index < 0 || (size_t)index >= s->group_count ||
         s->done[s->group[index]]) {
         s->garbled = true;
@@ -134,22 +133,35 @@ static void note_unread(struct supervisor *s, const char *why)
         snprintf(to, FB_UNREAD_ROOM, "%s", why);
 }
 
+static enum fb_status take_line(struct supervisor *s, char *line, bool *done)
+{
+    char *rest;
+    switch (fb_word_take(line, &rest)) {
+    case FB_WORD_DONE:
+        *done = true;
+        return FB_OK;
+    case FB_WORD_LEAVE:
+        *done = s->left = true;
+        return FB_OK;
+    case FB_WORD_UNREAD:
+        note_unread(s, rest);
+        return FB_OK;
+    case FB_WORD_RECORD:
+        return take_record(s, rest);
+    default:
+        s->garbled = true;
+        return FB_OK;
+    }
+}
+
 /* Takes all lines that are there. */
 static enum fb_status take_lines(struct supervisor *s, bool *done, bool *closed)
 {
     char *line;
     do {
         FB_TRY(fb_process_line(&s->process, &line, closed));
-        if (line && !strcmp(line, "done"))
-            *done = true;
-        else if (line && !strcmp(line, "leave"))
-            *done = s->left = true;
-        else if (line && !strncmp(line, "unread ", 7))
-            note_unread(s, line + 7);
-        else if (line && !strncmp(line, "record ", 7))
-            FB_TRY(take_record(s, line));
-        else if (line)
-            s->garbled = true;
+        if (line)
+            FB_TRY(take_line(s, line, done));
     } while (line && !s->garbled);
     return FB_OK;
 }

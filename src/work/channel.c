@@ -28,7 +28,7 @@ enum fb_status fb_channel_send(struct fb_channel *channel, size_t index,
     char *json = fb_record_to_json(record);
     if (!json)
         return fb_fail(FB_NO_MEMORY, "no memory for a record");
-    fprintf(channel->records, "record %zu %s\n", index, json);
+    fb_word_put(channel->records, FB_WORD_RECORD, "%zu %s", index, json);
     free(json);
     return fflush(channel->records)
                ? fb_fail(FB_IO, "worker: cannot send a record: %s", strerror(errno))
@@ -37,14 +37,14 @@ enum fb_status fb_channel_send(struct fb_channel *channel, size_t index,
 
 enum fb_status fb_channel_unread(struct fb_channel *channel, const char *why)
 {
-    fprintf(channel->records, "unread %s\n", why);
+    fb_word_put(channel->records, FB_WORD_UNREAD, "%s", why);
     return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
                                     : FB_OK;
 }
 
 enum fb_status fb_channel_leave(struct fb_channel *channel)
 {
-    fputs("leave\n", channel->records);
+    fb_word_put(channel->records, FB_WORD_LEAVE, "%s", "");
     if (fflush(channel->records))
         return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
     _exit(0); /* no exit handlers, no free: memory is not what it was */
@@ -52,7 +52,7 @@ enum fb_status fb_channel_leave(struct fb_channel *channel)
 
 enum fb_status fb_channel_done(struct fb_channel *channel)
 {
-    fputs("done\n", channel->records);
+    fb_word_put(channel->records, FB_WORD_DONE, "%s", "");
     return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
                                     : FB_OK;
 }

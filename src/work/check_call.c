@@ -44,10 +44,11 @@ static enum fb_status check_problem(struct fb_bench *bench, struct fb_finding *f
         free(sums);
         FB_TRY(status);
     }
-    bench->torn |= changed != NULL;
-    if (changed)
+    if (changed) {
+        found->kind = FB_FOUND_PROBLEM;
         snprintf(found->text, sizeof found->text, "%s was changed, which this call may not do",
                  changed);
+    }
     return FB_OK;
 }
 
@@ -60,8 +61,9 @@ static enum fb_status looked_after_call(struct fb_bench *bench, enum fb_pass pas
     FB_TRY(pass == FB_PASS_FORWARD ? fb_bench_forward(bench) : fb_bench_backward(bench));
     FB_TRY(fb_bench_wait(bench));
     FB_TRY(fb_buffers_check(&bench->buffers, pass, &found));
-    bench->torn |= !strncmp(found.text, "guard", 5);
+    bench->torn |= found.kind == FB_FOUND_GUARD;
     FB_TRY(check_problem(bench, &found));
+    bench->torn |= found.kind == FB_FOUND_PROBLEM;
     fb_findings_note(findings, pass == FB_PASS_FORWARD ? "forward: %s" : "backward: %s",
                      found.text);
     return FB_OK;

@@ -11,6 +11,7 @@
 
 #include "core/registry.h"
 #include "core/status.h"
+#include "cases/protocol.h"
 
 static bool is_line(const char *text)
 {
@@ -103,14 +104,13 @@ enum fb_status fb_plugin_load(const char *path)
     return fb_registry_add(table); /* the object stays */
 }
 
-/* "variant NAME BACKEND DETERMINISTIC GEMMS SUMMARY" */
 enum fb_status fb_plugin_tell(FILE *to)
 {
     const struct fb_variant *v;
     for (int i = 0; (v = fb_registry_at(i)); i++)
         if (fb_variant_is_plugin(v))
-            fprintf(to, "variant %s %s %u %d %s\n", v->name, v->backend,
-                    v->properties.deterministic & FB_DET_ALL, v->properties.gemms, v->summary);
-    fputs("done\n", to);
+            fb_word_put(to, FB_WORD_VARIANT, "%s %s %u %d %s", v->name, v->backend,
+                        v->properties.deterministic & FB_DET_ALL, v->properties.gemms, v->summary);
+    fb_word_put(to, FB_WORD_DONE, "%s", "");
     return fflush(to) ? fb_fail(FB_IO, "worker: cannot report") : FB_OK;
 }

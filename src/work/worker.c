@@ -23,7 +23,7 @@ static enum fb_status load_plugins(struct fb_channel *channel, const char *const
         return status;
     if (status == FB_OK)
         return fb_plugin_tell(channel->records);
-    fprintf(channel->records, "refused %d %s\n", (int)status, fb_status_message());
+    fb_word_put(channel->records, FB_WORD_REFUSED, "%d %s", (int)status, fb_status_message());
     fflush(channel->records);
     fb_status_clear();
     return FB_OK;

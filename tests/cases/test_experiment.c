@@ -38,10 +38,10 @@ static void test_grid(void)
                                       "problem = b=2,n=8,d=8 n=16,d=8,dtype=fp32\n"
                                       "[measure]\nwhat = speed error\nmax_samples = 7\n",
                                       NULL, 0);
-    tap_ok(status == FB_OK, "a good file is read: %s", fb_status_message());
+    tap_is_int(status, FB_OK, "a good file is read: %s", fb_status_message());
     if (status != FB_OK)
         return;
-    tap_ok(!strcmp(e.question, "how fast?"), "a text goes on over lines: '%s'", e.question);
+    tap_is(e.question, "how fast?", "a text goes on over lines: '%s'", e.question);
     tap_ok(e.measure.what == (FB_WHAT_SPEED | FB_WHAT_ERROR) && e.measure.max_samples == 7,
            "the measure block is taken");
     tap_ok(e.case_count == 2 * 2 * 2 * 2 + 1, "%zu cases: the product, and one that is new",

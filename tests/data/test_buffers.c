@@ -80,7 +80,7 @@ static void start(enum fb_pass pass)
 
 static void check_sound(const char *text, int64_t gap)
 {
-    struct fb_finding found = {"not made"};
+    struct fb_finding found = {FB_FOUND_NOTHING, "not made"};
     bool sound = open_buffers(text, gap, 100, 333);
     for (int pass = FB_PASS_FORWARD; sound && pass <= FB_PASS_BACKWARD; pass++) {
         start((enum fb_pass)pass);
@@ -117,7 +117,7 @@ static void test_sound(void)
 static void check_found(const char *name, int64_t gap, enum fb_pass pass, void (*fault)(void),
                         const char *expected)
 {
-    struct fb_finding found = {""};
+    struct fb_finding found = {FB_FOUND_NOTHING, ""};
     open_buffers(FAULTY, gap, 100, 333);
     start(pass);
     behave(pass);

@@ -24,7 +24,7 @@ static void check_canonical(const char *text, const char *expected)
     char printed[FB_RECIPE_TEXT] = "";
     if (fb_recipe_parse(&recipe, text) == FB_OK)
         fb_recipe_print(&recipe, printed);
-    if (!tap_ok(!strcmp(printed, expected), "'%s' prints as '%s'", text, expected))
+    if (!tap_is(printed, expected, "'%s' prints as '%s'", text, expected))
         tap_note("got '%s' %s", printed, fb_status_message());
     fb_status_clear();
 }

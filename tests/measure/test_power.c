@@ -38,17 +38,17 @@ static void test_load(void)
     tap_ok(load.readings == 0, "without a meter nothing is read");
     fb_load_look(&load, &power, 1);
     fb_throttle_print(&load, text);
-    tap_ok(!strcmp(text, "none"), "being idle is no reason for a lower clock");
+    tap_is(text, "none", "being idle is no reason for a lower clock");
     fb_load_look(&load, &power, 1);
     tap_ok(load.watts == 150 && load.sm_mhz == 1000 && load.celsius == 70,
            "means leave out what is unknown; of temperatures the highest counts");
     tap_ok(load.joules_last - load.joules_first == 10, "energy is a difference");
     fb_throttle_print(&load, text);
-    tap_ok(!strcmp(text, "power-cap"), "a reason is kept: %s", text);
+    tap_is(text, "power-cap", "a reason is kept: %s", text);
     throttle[1] = FB_THROTTLE_THERMAL | FB_THROTTLE_HARDWARE;
     fb_load_look(&load, &power, 1);
     fb_throttle_print(&load, text);
-    tap_ok(!strcmp(text, "power-cap+hardware+thermal"), "all reasons seen add up: %s", text);
+    tap_is(text, "power-cap+hardware+thermal", "all reasons seen add up: %s", text);
     fb_load_look(&load, &power, 0);
     tap_ok(load.readings == 3, "not more often than the meter has news");
 }

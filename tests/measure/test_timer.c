@@ -113,7 +113,7 @@ static void test_limits(void)
     sampling.max_samples = 1000;
     sampling.interval = 0;
     fb_sample(&fake, &sampling, &series, 1);
-    tap_ok(series.count == 1000, "no time limit, no interval: 1000 samples");
+    tap_is_int((long long)series.count, 1000, "no time limit, no interval: 1000 samples");
     fb_series_free(&series);
 }
 
@@ -280,7 +280,7 @@ static void test_context(void)
            "a variant's explanation reaches the user");
     fb_status_clear();
     fb_host_context_fail(&host, FB_INTERNAL, "forward");
-    tap_ok(!strcmp(fb_status_message(), "forward: the variant returned 'internal'"),
+    tap_is(fb_status_message(), "forward: the variant returned 'internal'",
            "an explanation serves once");
     fb_status_clear();
 }

@@ -47,10 +47,12 @@ static void test_conversions(void)
                     !same(fb_ref_round(FB_REF_TO_BF16, y), fb_bf16_to_float(fb_double_to_bf16(y)));
         }
     }
-    tap_ok(wrong[0] == 0, "all bf16 patterns read alike in reference and harness");
-    tap_ok(wrong[1] == 0, "all fp16 patterns too");
-    tap_ok(wrong[2] == 0, "rounding to fp16 around every midpoint agrees: %d differ", wrong[2]);
-    tap_ok(wrong[3] == 0, "rounding to bf16 around every midpoint agrees: %d differ", wrong[3]);
+    tap_is_int((long long)wrong[0], 0, "all bf16 patterns read alike in reference and harness");
+    tap_is_int((long long)wrong[1], 0, "all fp16 patterns too");
+    tap_is_int((long long)wrong[2], 0, "rounding to fp16 around every midpoint agrees: %d differ",
+               wrong[2]);
+    tap_is_int((long long)wrong[3], 0, "rounding to bf16 around every midpoint agrees: %d differ",
+               wrong[3]);
     tap_ok(fb_ref_round(FB_REF_TO_BF16, 1 + 0x1p-8) == 1, "ties go to even");
     tap_ok(fb_ref_round(FB_REF_TO_FP16, 65519.99) == 65504 &&
                isinf(fb_ref_round(FB_REF_TO_FP16, 65520)),
@@ -95,7 +97,8 @@ static void test_masks(void)
         costs += cost.pairs != pairs || cost.forward_flops != 2 * pairs * 12 ||
                  cost.backward_flops != 2 * pairs * (3 * 8 + 2 * 4);
     }
-    tap_ok(wrong == 0, "ranges and the definition agree on every small mask: %d differ", wrong);
+    tap_is_int((long long)wrong, 0,
+               "ranges and the definition agree on every small mask: %d differ", wrong);
     tap_ok(costs == 0, "pairs and FLOPs are exact: %d differ", costs);
 }
 

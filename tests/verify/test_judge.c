@@ -172,7 +172,7 @@ static void test_judge(void)
         tap_ok(j.verdict == FB_VERDICT_PASS && j.verdict_standard == FB_VERDICT_PASS &&
                    !j.reason[0],
                "%s: the rounded reference passes %s", problems[n], j.reason);
-        tap_ok(!strcmp(fb_judge_coverage(w.judge), "all"), "and all of it was judged");
+        tap_is(fb_judge_coverage(w.judge), "all", "and all of it was judged");
         spoil_each(&w, problems[n]);
         close_bench(&w);
     }
