@@ -31,10 +31,9 @@
 extern "C" {
 #endif
 
-/* Raised whenever a struct below changes its meaning. A plug-in built for another value is refused;
- * members are only ever appended, so that struct_size tells an older descriptor from a newer one.
- */
-#define FB_ABI_VERSION 1
+/* Raised whenever anything below changes. A plug-in built for another value is refused, whether it
+ * is older or newer: there is one form of every struct, the one in this header. */
+#define FB_ABI_VERSION 2
 
 /* ---- Status --------------------------------------------------------------------------------- */
 
@@ -182,7 +181,7 @@ struct fb_args {
     void *workspace; /* scratch of one call, 256-byte aligned, holding anything at entry */
     size_t saved_bytes, workspace_bytes; /* what fb_variant.sizes asked for */
     const uint8_t *keep; /* [b, h, nq, nk], 1 is kept: a dropout mask given from outside instead of
-                            seed and offset. NULL but for variants that accept FB_ACCEPT_KEEP. */
+                            seed and offset. NULL but for variants that offer FB_TERM_KEEP. */
 };
 
 /* ---- Context: what the harness offers to a variant --------------------------------------------
@@ -206,6 +205,51 @@ struct fb_context {
     void *harness; /* the harness's own; not for variants */
 };
 
+/* ---- Offer: what a variant takes, as data -----------------------------------------------------
+ */
+
+/* A set of values of one of the enums above: bit V stands for value V. A set that is left out (0)
+ * holds the first value of its enum alone, the plain one: fp32, a full mask, no bias, tensors in
+ * the order [b, h, n, d], standard numerics. */
+#define FB_BIT(value) (1u << (value))
+#define FB_ANY (~0u) /* all values */
+
+/* What a problem may have beside q, k, v and a mask. What an offer leaves out is refused. */
+enum fb_term {
+    FB_TERM_WINDOW,  /* window_left or window_right is not open */
+    FB_TERM_SOFTCAP, /* softcap is not 0 */
+    FB_TERM_ALIBI,   /* alibi is not FB_ALIBI_NONE */
+    FB_TERM_DROPOUT, /* dropout is above 0 */
+    FB_TERM_KEEP,    /* the dropout mask is given from outside: fb_args.keep */
+    FB_TERM_SINK,    /* sink, with its gradient */
+    FB_TERM_DLSE,    /* dlse enters delta */
+    FB_TERM_LENGTHS, /* qlens or klens is given */
+    FB_TERM_GROUPS,  /* hk is below h */
+    FB_TERM_SCALE,   /* scale is 0 or below, or rounds to 0 in fp32 */
+    FB_TERM_DV       /* dv is not d */
+};
+
+/* Head sizes, of d and of dv: those in the list (up to 8, zeros behind the last) where it has any,
+ * else all from least to most that are multiples. A limit of 0 is none. */
+struct fb_head_sizes {
+    int64_t list[8];
+    int64_t least, most, multiple;
+};
+
+/* What is refused by it, is refused by the harness, in words that name the item: a variant sees
+ * only what it offers. With dtype=fp32 both values of ps are the same, and both are taken. */
+struct fb_offer {
+    unsigned dtypes;        /* set of enum fb_dtype */
+    unsigned masks;         /* set of enum fb_mask */
+    unsigned terms;         /* set of enum fb_term; 0 is none */
+    unsigned biases;        /* set of enum fb_bias; FB_BIAS_NONE is always taken */
+    unsigned layouts;       /* set of enum fb_layout: strides are honoured whatever it says */
+    struct fb_head_sizes d; /* 1 to 256 where nothing is said */
+    unsigned dkv, dq;       /* sets of enum fb_acc */
+    unsigned ps, delta;     /* sets of enum fb_ps and enum fb_delta */
+    unsigned lse, round;    /* sets of enum fb_lse and enum fb_round */
+};
+
 /* ---- Variant: one complete way to compute the backward pass -----------------------------------
  */
 
@@ -215,11 +259,12 @@ struct fb_context {
 #define FB_DET_DV 4u
 #define FB_DET_ALL (FB_DET_DQ | FB_DET_DK | FB_DET_DV)
 
-/* Bits of fb_variant.accepts. */
-#define FB_ACCEPT_KEEP 1u /* fb_args.keep is honoured */
-
-/* Bits of fb_variant.roundings. */
+/* Bits of fb_properties.roundings. */
 #define FB_ROUNDS_HEADS 1u /* grouped heads: shares of dk and dv pass through the dtype */
+
+/* Bits of fb_properties.role; of built-in variants alone, a plug-in has none. */
+#define FB_ROLE_TRAP 1u /* makes a classic mistake on purpose: hidden, and never run unasked */
+#define FB_ROLE_IDLE 2u /* computes nothing, to time the harness: never judged */
 
 enum fb_growth { FB_GROWTH_NONE, FB_GROWTH_LINEAR, FB_GROWTH_QUADRATIC }; /* in n */
 
@@ -227,6 +272,16 @@ struct fb_properties {
     unsigned deterministic; /* FB_DET_*: the same bits in every run on the same machine */
     int gemms;              /* GEMMs the backward executes; 5 is the least with recomputation */
     enum fb_growth saved_growth, workspace_growth;
+    unsigned roundings; /* FB_ROUNDS_*: what is rounded beyond the numerics asked for. No bound is
+                         * wider for it; exact data (a recipe dyadic) need not come out exact. */
+    unsigned role;      /* FB_ROLE_* */
+};
+
+/* What is about to run. Zeroed by the harness. */
+struct fb_description {
+    int64_t bm, bn; /* rows of a query tile and of a key tile, which decide how often a
+                       low-precision accumulator rounds; 0 where there are no tiles */
+    char text[96];  /* a few words for the record, "80x128, 2 warpgroups", "engine-6"; may be "" */
 };
 
 struct fb_variant {
@@ -236,33 +291,39 @@ struct fb_variant {
     const char *summary;  /* one line */
     const char *backend;  /* "cpu", "simt", "sm80", "sm90", "cublas", "cudnn" */
     struct fb_properties properties;
+    struct fb_offer offer;
+    const void *family; /* what tells this variant from others that share its functions; nobody but
+                           these functions reads it */
 
-    /* NULL if the variant computes this problem with these numerics on this machine, else the
-     * reason, one line, valid until the next call. Cheap; allocates nothing. */
-    const char *(*why_not)(const struct fb_problem *, const struct fb_numerics *);
+    /* All functions are given the descriptor they are called through. */
+
+    /* What data cannot say: sizes that do not go together, limits of lengths, what this build or
+     * machine lacks. NULL if the variant computes the problem, else the reason, one line that
+     * begins with the item ("nk: must be a multiple of 128"), valid until the next call. Asked only
+     * about what is offered. Cheap; allocates nothing. May be NULL: the offer is all. */
+    const char *(*why_not)(const struct fb_variant *self, const struct fb_problem *,
+                           const struct fb_numerics *);
 
     /* Bytes of the saved block (beyond o and lse) and of the workspace. */
-    enum fb_status (*sizes)(const struct fb_problem *, const struct fb_numerics *, size_t *saved,
-                            size_t *workspace);
+    enum fb_status (*sizes)(const struct fb_variant *self, const struct fb_problem *,
+                            const struct fb_numerics *, size_t *saved, size_t *workspace);
 
-    /* Rows of a query tile and of a key tile: part of the record, since they decide how often a
-     * low-precision accumulator rounds. 0 where there are no tiles. May be NULL. */
-    void (*tiles)(const struct fb_problem *, const struct fb_numerics *, int64_t *bm, int64_t *bn);
+    /* Tiles and words for the record. Cheap; looks at no device that is not open. May be NULL. */
+    void (*describe)(const struct fb_variant *self, const struct fb_problem *,
+                     const struct fb_numerics *, struct fb_description *);
 
     /* Handles, plans, tensor maps: all that is not timed. Both may be NULL together. */
-    enum fb_status (*prepare)(struct fb_context *, const struct fb_problem *,
-                              const struct fb_numerics *, void **state);
-    void (*release)(struct fb_context *, void *state);
+    enum fb_status (*prepare)(const struct fb_variant *self, struct fb_context *,
+                              const struct fb_problem *, const struct fb_numerics *, void **state);
+    void (*release)(const struct fb_variant *self, struct fb_context *, void *state);
 
     /* Enqueue on ctx->stream and return; the harness synchronises. On the CPU they return when the
      * work is done. They allocate nothing and write only o, lse, saved and the workspace (forward)
      * or the gradients and the workspace (backward). state is NULL without prepare. */
-    enum fb_status (*forward)(struct fb_context *, void *state, const struct fb_args *);
-    enum fb_status (*backward)(struct fb_context *, void *state, const struct fb_args *);
-
-    unsigned accepts;   /* FB_ACCEPT_*: what the harness may hand over beyond the problem */
-    unsigned roundings; /* FB_ROUNDS_*: what is rounded beyond the numerics asked for. No bound is
-                         * wider for it; exact data (a recipe dyadic) need not come out exact. */
+    enum fb_status (*forward)(const struct fb_variant *self, struct fb_context *, void *state,
+                              const struct fb_args *);
+    enum fb_status (*backward)(const struct fb_variant *self, struct fb_context *, void *state,
+                               const struct fb_args *);
 };
 
 /* A plug-in is a shared object that exports this function: a NULL-terminated table. */

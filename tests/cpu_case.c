@@ -181,7 +181,7 @@ enum fb_status cpu_case_prepare(struct cpu_case *c, const struct fb_variant *var
     free(a->workspace);
     a->saved = a->workspace = NULL;
     enum fb_status status =
-        variant->sizes(&c->problem, &c->numerics, &a->saved_bytes, &a->workspace_bytes);
+        variant->sizes(variant, &c->problem, &c->numerics, &a->saved_bytes, &a->workspace_bytes);
     if (status != FB_OK)
         return status;
     a->saved = aligned_alloc(256, (a->saved_bytes + 511) / 256 * 256);
@@ -200,11 +200,11 @@ enum fb_status cpu_case_run(struct cpu_case *c, const struct fb_variant *variant
 {
     enum fb_status status = cpu_case_prepare(c, variant);
     if (status == FB_OK)
-        status = variant->forward(&c->ctx, NULL, &c->args);
+        status = variant->forward(variant, &c->ctx, NULL, &c->args);
     if (status != FB_OK)
         return status;
     memset(c->args.workspace, POISON, c->args.workspace_bytes);
-    return variant->backward(&c->ctx, NULL, &c->args);
+    return variant->backward(variant, &c->ctx, NULL, &c->args);
 }
 
 /* ---- Judging -----------------------------------------------------------------------------------

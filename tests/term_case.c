@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 #include "data/buffers_check.h"
+#include "measure/device.h"
 #include "measure/memory_host.h"
 
 /* Elements between the rows of a variant's buffers: inputs and outputs are never contiguous. */
@@ -83,7 +84,7 @@ static bool call(struct term_run *run, enum fb_pass pass)
     bool good = fb_buffers_poison(&run->buffers, pass) == FB_OK &&
                 fb_buffers_seal(&run->buffers, pass) == FB_OK;
     good = good && (pass == FB_PASS_FORWARD ? run->variant->forward : run->variant->backward)(
-                       ctx, NULL, &run->buffers.args) == FB_OK;
+                       run->variant, ctx, NULL, &run->buffers.args) == FB_OK;
     good = good && fb_buffers_check(&run->buffers, pass, &found) == FB_OK && !found.text[0];
     if (!good)
         note(run->variant->name, found.text[0] ? found.text : run->host.explanation);
@@ -96,13 +97,13 @@ bool term_run(struct term_run *run, struct term_case *c, const struct fb_variant
     struct fb_buffers_options options = {.row_gap = GAP};
     memset(run, 0, sizeof *run);
     run->variant = variant;
-    const char *why = variant->why_not(&c->problem, &c->numerics);
+    const char *why = fb_variant_why_not(variant, &c->problem, &c->numerics);
     if (why) {
         note(variant->name, why);
         return false;
     }
-    if (variant->sizes(&c->problem, &c->numerics, &options.saved_bytes, &options.workspace_bytes) !=
-            FB_OK ||
+    if (variant->sizes(variant, &c->problem, &c->numerics, &options.saved_bytes,
+                       &options.workspace_bytes) != FB_OK ||
         fb_buffers_make(&run->buffers, &fb_memory_host, &c->problem, &c->numerics, &options) !=
             FB_OK)
         return false;
@@ -123,8 +124,11 @@ bool term_case_passes(struct term_case *c, const struct fb_variant *variant, int
     struct fb_judgement judgement = {.reason = ""};
     struct fb_declaration declared = {.numerics = &c->numerics};
     bool good = term_run(&run, c, variant, threads);
-    if (variant->tiles)
-        variant->tiles(&c->problem, &c->numerics, &declared.bm, &declared.bn);
+    struct fb_description what = {0};
+    if (variant->describe)
+        variant->describe(variant, &c->problem, &c->numerics, &what);
+    declared.bm = what.bm;
+    declared.bn = what.bn;
     good = good && fb_judge_compare(c->judge, &declared, &run.buffers.args, &judgement) == FB_OK;
     good = good && judgement.verdict == FB_VERDICT_PASS;
     if (judgement.reason[0])

@@ -17,7 +17,6 @@
  */
 #include <string.h>
 
-#include "variants/cpu_common.h"
 #include "variants/cpu_key_major.h"
 
 /* A word that may alias the floats it is made of. */
@@ -93,21 +92,7 @@ static void add(void *state, const struct fb_cpu_dq_tile *tile)
     }
 }
 
-static const struct fb_cpu_key_major_policy policy = {.add = add, .copies = 1};
-
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    *saved = 0;
-    *workspace = fb_cpu_key_major_bytes(problem, numerics, &policy);
-    return FB_OK;
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    (void)state;
-    return fb_cpu_key_major_backward(ctx, args, &policy);
-}
+static const struct fb_cpu_key_major_policy policy = {.add = add};
 
 static const struct fb_variant cpu_atomic = {
     .abi_version = FB_ABI_VERSION,
@@ -119,12 +104,8 @@ static const struct fb_variant cpu_atomic = {
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = fb_cpu_refuse_key_major,
-    .sizes = sizes,
-    .tiles = fb_cpu_key_major_tiles,
-    .forward = fb_cpu_forward_only,
-    .backward = backward,
-    .accepts = FB_ACCEPT_KEEP,
+    .family = &policy,
+    FB_CPU_KEY_MAJOR,
 };
 
 const struct fb_variant *const fb_variants_cpu_atomic[] = {&cpu_atomic, NULL};

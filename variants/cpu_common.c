@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cpu_common.c: translation from problems to kernel jobs, common refusals, the shared forward.
+ * cpu_common.c: translation from problems to kernel jobs, the shared forward.
  */
 #include "variants/cpu_common.h"
 
 #include "kernels/cpu/forward.h"
 #include "kernels/cpu/ops.h"
 #include "kernels/cpu/threads.h"
-
-const char *fb_cpu_refuse(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    (void)p;
-    (void)n;
-    return fb_cpu_isa_error();
-}
-
-const char *fb_cpu_refuse_key_major(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    if (n->round == FB_ROUND_ROW && n->dq != FB_ACC_FP32)
-        return "round=row needs dq=fp32: dQ is added a key tile at a time (cpu-split does rows)";
-    return fb_cpu_refuse(p, n);
-}
 
 static enum fb_cpu_type type_of(enum fb_dtype dtype)
 {
@@ -224,8 +210,10 @@ void fb_cpu_forward_job(const struct fb_cpu_job *job, void *workspace)
     fb_cpu_forward_run(&forward);
 }
 
-enum fb_status fb_cpu_forward_only(struct fb_context *ctx, void *state, const struct fb_args *args)
+enum fb_status fb_cpu_forward_only(const struct fb_variant *self, struct fb_context *ctx,
+                                   void *state, const struct fb_args *args)
 {
+    (void)self;
     (void)state;
     enum fb_status status = fb_cpu_ready(ctx);
     if (status != FB_OK)

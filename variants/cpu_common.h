@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cpu_common.h: what the CPU variants share: from problems and arguments to kernel jobs, the
- * refusals that hold for all of them, and the forward.
+ * cpu_common.h: what the CPU variants share: from problems and arguments to kernel jobs,
+ * what all of them offer, and the forward.
  */
 #ifndef FB_VARIANTS_CPU_COMMON_H
 #define FB_VARIANTS_CPU_COMMON_H
@@ -10,12 +10,11 @@
 #include "kernels/cpu/arena.h"
 #include "kernels/cpu/job.h"
 
-/* The reason no CPU variant takes this, or NULL. */
-const char *fb_cpu_refuse(const struct fb_problem *problem, const struct fb_numerics *numerics);
-
-/* The same with what key-major variants refuse besides: they add to dQ a tile at a time. */
-const char *fb_cpu_refuse_key_major(const struct fb_problem *problem,
-                                    const struct fb_numerics *numerics);
+/* Every problem: members of struct fb_offer. */
+#define FB_CPU_ANY_PROBLEM                                                                         \
+    .dtypes = FB_ANY, .masks = FB_ANY, .terms = FB_ANY, .biases = FB_ANY, .layouts = FB_ANY
+#define FB_CPU_ANY_NUMERICS                                                                        \
+    .dkv = FB_ANY, .dq = FB_ANY, .ps = FB_ANY, .delta = FB_ANY, .lse = FB_ANY, .round = FB_ANY
 
 /* A job without data, to plan sizes with: as many threads as there may ever be. */
 struct fb_cpu_job fb_cpu_job_plan(const struct fb_problem *problem,
@@ -31,7 +30,8 @@ enum fb_status fb_cpu_ready(struct fb_context *ctx);
 size_t fb_cpu_forward_bytes(const struct fb_cpu_job *job);
 
 /* fb_variant.forward of every variant that saves nothing. */
-enum fb_status fb_cpu_forward_only(struct fb_context *ctx, void *state, const struct fb_args *args);
+enum fb_status fb_cpu_forward_only(const struct fb_variant *self, struct fb_context *ctx,
+                                   void *state, const struct fb_args *args);
 
 /* The shared forward for a job that is ready. */
 void fb_cpu_forward_job(const struct fb_cpu_job *job, void *workspace);

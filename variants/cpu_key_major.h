@@ -11,6 +11,7 @@
 #include "kernels/cpu/dq.h"
 #include "kernels/cpu/kv_major.h"
 #include "kernels/cpu/q_major.h"
+#include "variants/cpu_common.h"
 
 /* Everything a key-major backward keeps in its workspace. */
 struct fb_cpu_key_major {
@@ -26,22 +27,32 @@ struct fb_cpu_key_major {
 _Atomic int64_t *fb_cpu_key_major_turn(const struct fb_cpu_key_major *k,
                                        const struct fb_cpu_dq_tile *tile);
 
+/* fb_variant.family */
 struct fb_cpu_key_major_policy {
     void (*add)(void *state,
                 const struct fb_cpu_dq_tile *tile); /* state: struct fb_cpu_key_major */
-    int64_t copies; /* of dQ, and groups of key tiles; 1 copy and no groups unless above 1 */
-    int turns;
+    /* Copies of dQ, and groups of key tiles where there are two or more; NULL: one. */
+    int64_t (*copies)(const struct fb_cpu_job *job);
+    bool turns;
 };
 
-/* fb_variant.sizes without `saved`. */
-size_t fb_cpu_key_major_bytes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                              const struct fb_cpu_key_major_policy *policy);
+/* The functions of a descriptor. */
+const char *fb_cpu_key_major_why_not(const struct fb_variant *self,
+                                     const struct fb_problem *problem,
+                                     const struct fb_numerics *numerics);
+enum fb_status fb_cpu_key_major_sizes(const struct fb_variant *self,
+                                      const struct fb_problem *problem,
+                                      const struct fb_numerics *numerics, size_t *saved,
+                                      size_t *workspace);
+void fb_cpu_key_major_describe(const struct fb_variant *self, const struct fb_problem *problem,
+                               const struct fb_numerics *numerics, struct fb_description *what);
+enum fb_status fb_cpu_key_major_backward(const struct fb_variant *self, struct fb_context *ctx,
+                                         void *state, const struct fb_args *args);
 
-enum fb_status fb_cpu_key_major_backward(struct fb_context *ctx, const struct fb_args *args,
-                                         const struct fb_cpu_key_major_policy *policy);
-
-/* fb_variant.tiles */
-void fb_cpu_key_major_tiles(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            int64_t *bm, int64_t *bn);
+/* The descriptor's members that are the same for all, FB_ANY numerics among them. */
+#define FB_CPU_KEY_MAJOR                                                                           \
+    .offer = {FB_CPU_ANY_PROBLEM, FB_CPU_ANY_NUMERICS}, .why_not = fb_cpu_key_major_why_not,       \
+    .sizes = fb_cpu_key_major_sizes, .describe = fb_cpu_key_major_describe,                        \
+    .forward = fb_cpu_forward_only, .backward = fb_cpu_key_major_backward
 
 #endif

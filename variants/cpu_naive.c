@@ -18,83 +18,62 @@
 #include "kernels/cpu/blas.h"
 #include "variants/cpu_common.h"
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
+/* fb_variant.family */
+struct mode {
+    bool keeps_p;
+};
+
+static const char *why_not(const struct fb_variant *self, const struct fb_problem *p,
+                           const struct fb_numerics *n)
 {
-    const char *reason = fb_cpu_blas_refuse(p->nq, p->nk);
-    if (reason)
-        return reason;
-    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)
-        return "only dkv=fp32 and dq=fp32: the BLAS sums in fp32";
-    return fb_cpu_refuse(p, n);
+    (void)self;
+    (void)n;
+    return fb_cpu_blas_refuse(p->nq, p->nk);
 }
 
-static const char *why_not_saved(const struct fb_problem *p, const struct fb_numerics *n)
+static enum fb_status sizes(const struct fb_variant *self, const struct fb_problem *problem,
+                            const struct fb_numerics *numerics, size_t *saved, size_t *workspace)
 {
-    if (n->lse != FB_LSE_FP32)
-        return "lse=bf16 means nothing here: the backward reads P (cpu-naive-recompute reads lse)";
-    return why_not(p, n);
-}
-
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
+    const struct mode *mode = self->family;
     const struct fb_cpu_job job = fb_cpu_job_plan(problem, numerics);
     struct fb_cpu_arena arena = {0};
     struct fb_cpu_naive naive;
     fb_cpu_naive_layout(&arena, &job, NULL, &naive);
-    *saved = 0;
+    *saved = mode->keeps_p ? fb_cpu_naive_saved(&job) : 0;
     *workspace = arena.used;
     return FB_OK;
 }
 
-static enum fb_status sizes_saved(const struct fb_problem *problem,
-                                  const struct fb_numerics *numerics, size_t *saved,
-                                  size_t *workspace)
+static enum fb_status run(const struct fb_variant *self, struct fb_context *ctx,
+                          const struct fb_args *args, void (*pass)(struct fb_cpu_naive *))
 {
-    enum fb_status status = sizes(problem, numerics, saved, workspace);
-    const struct fb_cpu_job job = fb_cpu_job_plan(problem, numerics);
-    *saved = fb_cpu_naive_saved(&job);
-    return status;
-}
-
-static enum fb_status run(struct fb_context *ctx, const struct fb_args *args, void *p,
-                          void (*pass)(struct fb_cpu_naive *))
-{
+    const struct mode *mode = self->family;
     enum fb_status status = fb_cpu_ready(ctx);
     if (status != FB_OK)
         return status;
     const struct fb_cpu_job job = fb_cpu_job_call(ctx, args);
     struct fb_cpu_arena arena = {.base = args->workspace};
     struct fb_cpu_naive naive;
-    fb_cpu_naive_layout(&arena, &job, p, &naive);
+    fb_cpu_naive_layout(&arena, &job, mode->keeps_p ? args->saved : NULL, &naive);
     pass(&naive);
     return FB_OK;
 }
 
-static enum fb_status forward(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                              const struct fb_args *args)
 {
     (void)state;
-    return run(ctx, args, NULL, fb_cpu_naive_forward);
+    return run(self, ctx, args, fb_cpu_naive_forward);
 }
 
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
     (void)state;
-    return run(ctx, args, NULL, fb_cpu_naive_backward);
+    return run(self, ctx, args, fb_cpu_naive_backward);
 }
 
-static enum fb_status forward_saved(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    (void)state;
-    return run(ctx, args, args->saved, fb_cpu_naive_forward);
-}
-
-static enum fb_status backward_saved(struct fb_context *ctx, void *state,
-                                     const struct fb_args *args)
-{
-    (void)state;
-    return run(ctx, args, args->saved, fb_cpu_naive_backward);
-}
+static const struct mode kept = {.keeps_p = true}, again = {.keeps_p = false};
 
 static const struct fb_variant cpu_naive = {
     .abi_version = FB_ABI_VERSION,
@@ -106,11 +85,12 @@ static const struct fb_variant cpu_naive = {
                    .gemms = 4,
                    .saved_growth = FB_GROWTH_QUADRATIC,
                    .workspace_growth = FB_GROWTH_QUADRATIC},
-    .why_not = why_not_saved,
-    .sizes = sizes_saved,
-    .forward = forward_saved,
-    .backward = backward_saved,
-    .accepts = FB_ACCEPT_KEEP,
+    .offer = {FB_CPU_ANY_PROBLEM, .ps = FB_ANY, .delta = FB_ANY, .round = FB_ANY},
+    .family = &kept,
+    .why_not = why_not,
+    .sizes = sizes,
+    .forward = forward,
+    .backward = backward,
 };
 
 static const struct fb_variant cpu_naive_recompute = {
@@ -123,11 +103,12 @@ static const struct fb_variant cpu_naive_recompute = {
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_QUADRATIC},
+    .offer = {FB_CPU_ANY_PROBLEM, .ps = FB_ANY, .delta = FB_ANY, .lse = FB_ANY, .round = FB_ANY},
+    .family = &again,
     .why_not = why_not,
     .sizes = sizes,
     .forward = forward,
     .backward = backward,
-    .accepts = FB_ACCEPT_KEEP,
 };
 
 const struct fb_variant *const fb_variants_cpu_naive[] = {&cpu_naive, &cpu_naive_recompute, NULL};

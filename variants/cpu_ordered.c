@@ -20,7 +20,6 @@
  *
  * Determinism: everything, for any number of threads.
  */
-#include "variants/cpu_common.h"
 #include "variants/cpu_key_major.h"
 
 static void add(void *state, const struct fb_cpu_dq_tile *tile)
@@ -34,21 +33,7 @@ static void add(void *state, const struct fb_cpu_dq_tile *tile)
     atomic_store_explicit(turn, place + 1, memory_order_release);
 }
 
-static const struct fb_cpu_key_major_policy policy = {.add = add, .copies = 1, .turns = 1};
-
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    *saved = 0;
-    *workspace = fb_cpu_key_major_bytes(problem, numerics, &policy);
-    return FB_OK;
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    (void)state;
-    return fb_cpu_key_major_backward(ctx, args, &policy);
-}
+static const struct fb_cpu_key_major_policy policy = {.add = add, .turns = true};
 
 static const struct fb_variant cpu_ordered = {
     .abi_version = FB_ABI_VERSION,
@@ -60,12 +45,8 @@ static const struct fb_variant cpu_ordered = {
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = fb_cpu_refuse_key_major,
-    .sizes = sizes,
-    .tiles = fb_cpu_key_major_tiles,
-    .forward = fb_cpu_forward_only,
-    .backward = backward,
-    .accepts = FB_ACCEPT_KEEP,
+    .family = &policy,
+    FB_CPU_KEY_MAJOR,
 };
 
 const struct fb_variant *const fb_variants_cpu_ordered[] = {&cpu_ordered, NULL};

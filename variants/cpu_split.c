@@ -15,28 +15,9 @@
  * Determinism: everything, for any number of threads.
  * Source: the fused-attention tutorial of Triton; FlexAttention.
  */
-#include "variants/cpu_common.h"
 #include "variants/cpu_two_pass.h"
 
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    const struct fb_cpu_job job = fb_cpu_job_plan(problem, numerics);
-    *saved = 0;
-    *workspace = fb_cpu_two_pass_bytes(&job);
-    return FB_OK;
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    (void)state;
-    enum fb_status status = fb_cpu_ready(ctx);
-    if (status != FB_OK)
-        return status;
-    const struct fb_cpu_job job = fb_cpu_job_call(ctx, args);
-    fb_cpu_two_pass_backward(&job, args->workspace);
-    return FB_OK;
-}
+static const struct fb_cpu_two_pass family = {.keeps_rows = false};
 
 static const struct fb_variant cpu_split = {
     .abi_version = FB_ABI_VERSION,
@@ -48,12 +29,12 @@ static const struct fb_variant cpu_split = {
                    .gemms = 7,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = fb_cpu_refuse,
-    .sizes = sizes,
-    .tiles = fb_cpu_two_pass_tiles,
-    .forward = fb_cpu_forward_only,
-    .backward = backward,
-    .accepts = FB_ACCEPT_KEEP,
+    .offer = {FB_CPU_ANY_PROBLEM, FB_CPU_ANY_NUMERICS},
+    .family = &family,
+    .sizes = fb_cpu_two_pass_sizes,
+    .describe = fb_cpu_two_pass_describe,
+    .forward = fb_cpu_two_pass_forward,
+    .backward = fb_cpu_two_pass_backward,
 };
 
 const struct fb_variant *const fb_variants_cpu_split[] = {&cpu_split, NULL};

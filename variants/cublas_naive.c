@@ -21,42 +21,24 @@ static int gemm(void *handle, const struct fb_cublas_gemm *call, void *stream)
     return fb_cublas_gemm(handle, call);
 }
 
-static const struct fb_cuda_naive kept = {
-    .saves_p = 1, .softmax = fb_softmax_online, .gemm = gemm, .words = fb_cublas_words};
-static const struct fb_cuda_naive again = {
-    .saves_p = 0, .softmax = fb_softmax_online, .gemm = gemm, .words = fb_cublas_words};
+enum { MOST_ROWS = 2147483647 };
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    const char *reason = fb_cublas_why_not();
-    if (reason)
-        return reason;
-    if (p->layout == FB_LAYOUT_EXPANDED_DOUT)
-        return "no layout=expanded-dout: cuBLAS takes no rows that are one";
-    if (p->nq > 2147483647 || p->nk > 2147483647)
-        return "no more than 2147483647 queries or keys";
-    return fb_cuda_naive_refuse(p, n);
-}
+static const struct fb_cuda_naive kept = {.saves_p = 1,
+                                          .most_rows = MOST_ROWS,
+                                          .softmax = fb_softmax_online,
+                                          .gemm = gemm,
+                                          .words = fb_cublas_words};
+static const struct fb_cuda_naive again = {.saves_p = 0,
+                                           .most_rows = MOST_ROWS,
+                                           .softmax = fb_softmax_online,
+                                           .gemm = gemm,
+                                           .words = fb_cublas_words};
 
-static enum fb_status sizes_kept(const struct fb_problem *p, const struct fb_numerics *n,
-                                 size_t *saved, size_t *workspace)
+static enum fb_status prepare(const struct fb_variant *self, struct fb_context *ctx,
+                              const struct fb_problem *problem, const struct fb_numerics *numerics,
+                              void **state)
 {
-    (void)n;
-    fb_cuda_naive_sizes(&kept, p, saved, workspace);
-    return FB_OK;
-}
-
-static enum fb_status sizes_again(const struct fb_problem *p, const struct fb_numerics *n,
-                                  size_t *saved, size_t *workspace)
-{
-    (void)n;
-    fb_cuda_naive_sizes(&again, p, saved, workspace);
-    return FB_OK;
-}
-
-static enum fb_status prepare(struct fb_context *ctx, const struct fb_problem *problem,
-                              const struct fb_numerics *numerics, void **state)
-{
+    (void)self;
     (void)problem;
     (void)numerics;
     *state = fb_cublas_open(ctx->stream);
@@ -66,67 +48,42 @@ static enum fb_status prepare(struct fb_context *ctx, const struct fb_problem *p
     return FB_NO_MEMORY;
 }
 
-static void release(struct fb_context *ctx, void *state)
+static void release(const struct fb_variant *self, struct fb_context *ctx, void *state)
 {
+    (void)self;
     (void)ctx;
     fb_cublas_close(state);
 }
 
-static enum fb_status forward_kept(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    return fb_cuda_naive_forward(&kept, ctx, state, args);
-}
-
-static enum fb_status backward_kept(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    return fb_cuda_naive_backward(&kept, ctx, state, args);
-}
-
-static enum fb_status forward_again(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    return fb_cuda_naive_forward(&again, ctx, state, args);
-}
-
-static enum fb_status backward_again(struct fb_context *ctx, void *state,
-                                     const struct fb_args *args)
-{
-    return fb_cuda_naive_backward(&again, ctx, state, args);
-}
+/* Rows that are one, with a stride of 0, are none to cuBLAS. */
+#define SHARED                                                                                     \
+    .abi_version = FB_ABI_VERSION, .struct_size = sizeof(struct fb_variant), .backend = "cublas",  \
+    .offer = {.dtypes = FB_ANY,                                                                    \
+              .layouts = FB_ANY & ~FB_BIT(FB_LAYOUT_EXPANDED_DOUT),                                \
+              FB_CUDA_NAIVE_OFFER},                                                                \
+    .why_not = fb_cuda_naive_why_not, .sizes = fb_cuda_naive_sizes, .prepare = prepare,            \
+    .release = release, .forward = fb_cuda_naive_forward, .backward = fb_cuda_naive_backward
 
 static const struct fb_variant cublas_naive = {
-    .abi_version = FB_ABI_VERSION,
-    .struct_size = sizeof(struct fb_variant),
     .name = "cublas-naive",
     .summary = "materialised: cuBLAS GEMMs, P kept from the forward",
-    .backend = "cublas",
     .properties = {.deterministic = FB_DET_ALL,
                    .gemms = 4,
                    .saved_growth = FB_GROWTH_QUADRATIC,
                    .workspace_growth = FB_GROWTH_QUADRATIC},
-    .why_not = why_not,
-    .sizes = sizes_kept,
-    .prepare = prepare,
-    .release = release,
-    .forward = forward_kept,
-    .backward = backward_kept,
+    .family = &kept,
+    SHARED,
 };
 
 static const struct fb_variant cublas_naive_recompute = {
-    .abi_version = FB_ABI_VERSION,
-    .struct_size = sizeof(struct fb_variant),
     .name = "cublas-naive-recompute",
     .summary = "materialised: cuBLAS GEMMs, P made again in the workspace",
-    .backend = "cublas",
     .properties = {.deterministic = FB_DET_ALL,
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_QUADRATIC},
-    .why_not = why_not,
-    .sizes = sizes_again,
-    .prepare = prepare,
-    .release = release,
-    .forward = forward_again,
-    .backward = backward_again,
+    .family = &again,
+    SHARED,
 };
 
 const struct fb_variant *const fb_variants_cublas_naive[] = {&cublas_naive, &cublas_naive_recompute,

@@ -12,6 +12,8 @@
  */
 #include "variants/cuda_naive.h"
 
+#include <stdio.h>
+
 #include "variants/cuda_common.h"
 
 static const int64_t chunk_bytes = (int64_t)1 << 31;
@@ -63,34 +65,34 @@ static size_t delta_bytes(const struct fb_problem *p)
     return fb_cuda_aligned(4 * (size_t)(p->b * p->h * p->nq));
 }
 
-const char *fb_cuda_naive_refuse(const struct fb_problem *p, const struct fb_numerics *n)
+const char *fb_cuda_naive_why_not(const struct fb_variant *self, const struct fb_problem *p,
+                                  const struct fb_numerics *n)
 {
-    if (p->softcap != 0 || p->alibi != FB_ALIBI_NONE || p->bias != FB_BIAS_NONE)
-        return "no softcap, alibi or bias";
-    if (p->dropout > 0 || p->sink || p->dlse || p->qlens || p->klens)
-        return "no dropout, sink, dlse or packed lengths (qlens, klens)";
+    static char why[80];
+    const struct fb_cuda_naive *policy = self->family;
+    (void)n;
     if (p->nq == 0 || p->nk == 0)
-        return "no empty sequences";
-    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)
-        return "only fp32 accumulators";
-    if (n->delta != FB_DELTA_FP32 || n->lse != FB_LSE_FP32)
-        return "only fp32 delta and lse";
-    if (n->ps == FB_PS_FP32 && p->dtype != FB_FP32)
-        return "only ps=in: P and dS are kept in the dtype";
-    return NULL;
+        return "nq, nk: must be 1 or more";
+    if (p->nq <= policy->most_rows && p->nk <= policy->most_rows)
+        return NULL;
+    snprintf(why, sizeof why, "nq, nk: must be %lld or less", (long long)policy->most_rows);
+    return why;
 }
 
 /* The forward's scores and the backward's matrices share the workspace. Where P is saved in fp32,
  * scores are made in its place. */
-void fb_cuda_naive_sizes(const struct fb_cuda_naive *policy, const struct fb_problem *p,
-                         size_t *saved, size_t *workspace)
+enum fb_status fb_cuda_naive_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                                   const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    const struct fb_cuda_naive *policy = self->family;
     const struct plan plan = plan_of(policy, p);
     const size_t again = policy->saves_p ? 0 : plan.bytes_s + plan.bytes_p;
     const size_t forward = plan.bytes_s + plan.bytes_p;
     const size_t backward = delta_bytes(p) + again + plan.bytes_dp + plan.bytes_ds + plan.bytes_sum;
     *saved = policy->saves_p ? plan.element * (size_t)(p->b * p->h * plan.pairs) : 0;
     *workspace = forward > backward ? forward : backward;
+    (void)n;
+    return FB_OK;
 }
 
 /* ---- One chunk ----------------------------------------------------------------------------------
@@ -268,12 +270,13 @@ static enum fb_status forward_chunk(struct work *w)
     return status;
 }
 
-enum fb_status fb_cuda_naive_forward(const struct fb_cuda_naive *policy, struct fb_context *ctx,
-                                     void *handle, const struct fb_args *a)
+enum fb_status fb_cuda_naive_forward(const struct fb_variant *self, struct fb_context *ctx,
+                                     void *state, const struct fb_args *a)
 {
+    const struct fb_cuda_naive *policy = self->family;
     struct work w = {.policy = policy,
                      .ctx = ctx,
-                     .handle = handle,
+                     .handle = state,
                      .a = a,
                      .plan = plan_of(policy, a->problem),
                      .scratch = a->workspace};
@@ -378,12 +381,13 @@ static enum fb_status backward_chunk(struct work *w)
     return status;
 }
 
-enum fb_status fb_cuda_naive_backward(const struct fb_cuda_naive *policy, struct fb_context *ctx,
-                                      void *handle, const struct fb_args *a)
+enum fb_status fb_cuda_naive_backward(const struct fb_variant *self, struct fb_context *ctx,
+                                      void *state, const struct fb_args *a)
 {
+    const struct fb_cuda_naive *policy = self->family;
     struct work w = {.policy = policy,
                      .ctx = ctx,
-                     .handle = handle,
+                     .handle = state,
                      .a = a,
                      .plan = plan_of(policy, a->problem),
                      .delta = a->workspace,

@@ -28,87 +28,35 @@ static const int64_t most_rows = INT64_C(1) << 24;
 
 /* ---- What is refused ----------------------------------------------------------------------- */
 
-static const char *refuse_terms(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    if (!((float)p->scale > 0)) /* it makes NaN, not an error, of others */
-        return "scale must be above 0";
-    if (p->softcap != 0)
-        return "no softcap";
-    if (p->alibi != FB_ALIBI_NONE)
-        return "no alibi";
-    if (p->bias != FB_BIAS_NONE)
-        return "no bias";
-    if (p->dropout > 0)
-        return "no dropout";
-    if (p->sink)
-        return "no sink";
-    if (p->dlse)
-        return "no dlse";
-    if (p->qlens || p->klens)
-        return "no packed lengths (qlens, klens)";
-    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)
-        return "only fp32 accumulators";
-    if (n->ps != FB_PS_IN)
-        return "only ps=in: p and ds are rounded to the dtype";
-    if (n->delta != FB_DELTA_FP32 || n->lse != FB_LSE_FP32)
-        return "only fp32 delta and lse";
-    return NULL;
-}
+/* fb_variant.family */
+struct mode {
+    enum fb_cudnn_pass backward;
+};
 
 /* Rows without a key are refused: cuDNN makes NaN of them. */
 static const char *refuse_mask(const struct fb_problem *p)
 {
     const bool window = p->window_left != FB_OPEN || p->window_right != FB_OPEN;
     if (p->mask == FB_MASK_CAUSAL && p->nq > p->nk)
-        return "a causal mask needs nq <= nk: no row without a key";
+        return "mask: causal needs nq <= nk, no row without a key";
     if (window && p->nq > p->nk)
-        return "a window needs nq <= nk: no row without a key";
+        return "window: needs nq <= nk, no row without a key";
     if (window && p->mask == FB_MASK_CAUSAL_TOPLEFT && p->nq != p->nk)
-        return "no window beside mask=causal-topleft where nq and nk differ";
+        return "window: goes with mask=causal-topleft only where nq = nk";
     return NULL;
 }
 
-static const char *refuse_shape(const struct fb_problem *p)
+static const char *refuse_lengths(const struct fb_problem *p)
 {
-    if (p->dtype == FB_FP32)
-        return "only dtype=bf16 and fp16";
-    if (p->d % 8 || p->dv % 8)
-        return "d and dv must be multiples of 8";
+    const char *why;
     if (p->b < 1 || p->nq < 1 || p->nk < 1)
-        return "b, nq and nk must be 1 or more";
+        return "b, nq, nk: must be 1 or more";
     if (p->nq > most_rows || p->nk > most_rows)
-        return "nq and nk must be 2^24 or less";
-    return refuse_mask(p);
-}
-
-static const char *refuse_version(const struct fb_cudnn_library *library,
-                                  const struct fb_problem *p)
-{
-    static char reason[80];
-    const size_t version = library->version();
-    if (version < FB_CUDNN_VERSION(9, 11, 0)) {
-        snprintf(reason, sizeof reason, "cuDNN 9.11 or newer is needed, not %zu.%zu.%zu",
-                 version / 10000, version / 100 % 100, version % 100);
-        return reason;
-    }
-    if (version < FB_CUDNN_VERSION(9, 16, 0) && p->nk % 128)
-        return "nk must be a multiple of 128 for cuDNN before 9.16";
-    return NULL;
-}
-
-static const char *refuse_problem(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    const char *why = refuse_terms(p, n);
-    return why ? why : refuse_shape(p);
-}
-
-static const char *cudnn_why_not(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    const char *why = refuse_problem(p, n);
-    if (why)
-        return why;
+        return "nq, nk: must be 2^24 or less";
     const struct fb_cudnn_library *library = fb_cudnn_library(&why);
-    return library ? refuse_version(library, p) : why;
+    if (library && library->version() < FB_CUDNN_VERSION(9, 16, 0) && p->nk % 128)
+        return "nk: must be a multiple of 128 for cuDNN before 9.16";
+    return NULL;
 }
 
 /* The engine that adds into an accumulator works the last tile's keys beyond nk out, too, as keys
@@ -120,18 +68,21 @@ static const char *refuse_open_tail(const struct fb_problem *p)
     const bool causal =
         p->mask == FB_MASK_CAUSAL || (p->mask == FB_MASK_CAUSAL_TOPLEFT && offset >= 0);
     const bool bounded = p->window_right != FB_OPEN && p->window_right <= 0;
-    return p->nk % 128 && !causal && !bounded ? "nk must be a multiple of 128 without a causal "
-                                                "mask: of rows with lse below -88 it "
+    return p->nk % 128 && !causal && !bounded ? "nk: must be a multiple of 128 without a causal "
+                                                "mask, of rows with lse below -88 it "
                                                 "makes NaN (cudnn-deterministic does not)"
                                               : NULL;
 }
 
-static const char *atomic_why_not(const struct fb_problem *p, const struct fb_numerics *n)
+static const char *why_not(const struct fb_variant *self, const struct fb_problem *p,
+                           const struct fb_numerics *n)
 {
-    const char *why = refuse_problem(p, n);
+    const struct mode *mode = self->family;
+    const char *why = refuse_mask(p);
+    (void)n;
     if (!why)
-        why = refuse_open_tail(p);
-    return why ? why : cudnn_why_not(p, n); /* the library comes last: it may not be there */
+        why = refuse_lengths(p);
+    return why || mode->backward != FB_CUDNN_BACKWARD ? why : refuse_open_tail(p);
 }
 
 /* ---- From problems to plans ---------------------------------------------------------------- */
@@ -238,14 +189,30 @@ static size_t engine_bytes(const struct fb_problem *p, enum fb_cudnn_pass pass)
     return plan ? fb_cuda_aligned(fb_cudnn_plan_workspace(plan)) : 0;
 }
 
-static enum fb_status sizes(const struct fb_problem *p, enum fb_cudnn_pass backward, size_t *saved,
-                            size_t *workspace)
+static enum fb_status sizes(const struct fb_variant *self, const struct fb_problem *p,
+                            const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    const struct mode *mode = self->family;
     const size_t forth = engine_bytes(p, FB_CUDNN_FORWARD);
-    const size_t back = engine_bytes(p, backward) + delta_bytes(p) + accumulator_bytes(p, backward);
+    const size_t back =
+        engine_bytes(p, mode->backward) + delta_bytes(p) + accumulator_bytes(p, mode->backward);
+    (void)n;
     *saved = 0;
     *workspace = forth > back ? forth : back;
     return FB_OK;
+}
+
+/* The engine, once it has been chosen. */
+static void describe(const struct fb_variant *self, const struct fb_problem *p,
+                     const struct fb_numerics *n, struct fb_description *what)
+{
+    const struct mode *mode = self->family;
+    struct fb_cudnn_attention a = plain_numbers(p, mode->backward);
+    (void)n;
+    expected_strides(&a, p);
+    const struct fb_cudnn_plan *plan = fb_cudnn_plan_known(&a);
+    if (plan)
+        snprintf(what->text, sizeof what->text, "%s", fb_cudnn_plan_name(plan));
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -271,16 +238,18 @@ static enum fb_status find_plan(struct fb_context *ctx, struct job *job)
     return unsupported ? FB_REFUSED : FB_DEVICE;
 }
 
-static enum fb_status prepare(struct fb_context *ctx, const struct fb_problem *p,
-                              enum fb_cudnn_pass backward, void **out)
+static enum fb_status prepare(const struct fb_variant *self, struct fb_context *ctx,
+                              const struct fb_problem *p, const struct fb_numerics *n, void **out)
 {
+    const struct mode *mode = self->family;
     struct state *state = calloc(1, sizeof *state);
+    (void)n;
     if (!state) {
         ctx->explain(ctx, "no memory for the state of cuDNN");
         return FB_NO_MEMORY;
     }
     state->forward.what = plain_numbers(p, FB_CUDNN_FORWARD);
-    state->backward.what = plain_numbers(p, backward);
+    state->backward.what = plain_numbers(p, mode->backward);
     expected_strides(&state->forward.what, p);
     expected_strides(&state->backward.what, p);
     enum fb_status status = find_plan(ctx, &state->forward);
@@ -294,8 +263,9 @@ static enum fb_status prepare(struct fb_context *ctx, const struct fb_problem *p
     return FB_OK;
 }
 
-static void cudnn_release(struct fb_context *ctx, void *state)
+static void release(const struct fb_variant *self, struct fb_context *ctx, void *state)
 {
+    (void)self;
     (void)ctx;
     free(state); /* the plans stay for whoever asks next */
 }
@@ -346,52 +316,57 @@ static enum fb_status run(struct fb_context *ctx, struct job *job, const struct 
     return FB_DEVICE;
 }
 
-static enum fb_status cudnn_forward(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                              const struct fb_args *args)
 {
+    (void)self;
     return run(ctx, &((struct state *)state)->forward, args);
 }
 
-static enum fb_status cudnn_backward(struct fb_context *ctx, void *state,
-                                     const struct fb_args *args)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
+    (void)self;
     return run(ctx, &((struct state *)state)->backward, args);
 }
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-#define CUDNN_VARIANT(id, pass, name_text, summary_text, refuse, bits, growth)                     \
-    static enum fb_status id##_sizes(const struct fb_problem *p, const struct fb_numerics *n,      \
-                                     size_t *saved, size_t *workspace)                             \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        return sizes(p, pass, saved, workspace);                                                   \
-    }                                                                                              \
-    static enum fb_status id##_prepare(struct fb_context *ctx, const struct fb_problem *p,         \
-                                       const struct fb_numerics *n, void **state)                  \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        return prepare(ctx, p, pass, state);                                                       \
-    }                                                                                              \
-    static const struct fb_variant id = {                                                          \
-        .abi_version = FB_ABI_VERSION,                                                             \
-        .struct_size = sizeof(struct fb_variant),                                                  \
-        .name = name_text,                                                                         \
-        .summary = summary_text,                                                                   \
-        .backend = "cudnn",                                                                        \
-        .properties = {.deterministic = bits, .gemms = 5, .workspace_growth = growth},             \
-        .why_not = refuse,                                                                         \
-        .sizes = id##_sizes,                                                                       \
-        .prepare = id##_prepare,                                                                   \
-        .release = cudnn_release,                                                                  \
-        .forward = cudnn_forward,                                                                  \
-        .backward = cudnn_backward,                                                                \
-        .roundings = FB_ROUNDS_HEADS,                                                              \
-    }
+/* Of scales that are not positive it makes NaN, not an error. */
+#define SHARED                                                                                     \
+    .abi_version = FB_ABI_VERSION, .struct_size = sizeof(struct fb_variant), .backend = "cudnn",   \
+    .offer = {.dtypes = FB_BIT(FB_BF16) | FB_BIT(FB_FP16),                                         \
+              .masks = FB_ANY,                                                                     \
+              .terms = FB_BIT(FB_TERM_WINDOW) | FB_BIT(FB_TERM_GROUPS) | FB_BIT(FB_TERM_DV),       \
+              .layouts = FB_ANY,                                                                   \
+              .d = {.multiple = 8},                                                                \
+              .round = FB_ANY},                                                                    \
+    .why_not = why_not, .sizes = sizes, .describe = describe, .prepare = prepare,                  \
+    .release = release, .forward = forward, .backward = backward
 
-CUDNN_VARIANT(atomic, FB_CUDNN_BACKWARD, "cudnn", "the vendor's fused attention", atomic_why_not,
-              FB_DET_DK | FB_DET_DV, FB_GROWTH_LINEAR);
-CUDNN_VARIANT(deterministic, FB_CUDNN_BACKWARD_DETERMINISTIC, "cudnn-deterministic",
-              "the vendor's, dQ in a matmul of its own from a stored dS", cudnn_why_not, FB_DET_ALL,
-              FB_GROWTH_QUADRATIC);
+static const struct mode atomically = {FB_CUDNN_BACKWARD};
+static const struct mode in_order = {FB_CUDNN_BACKWARD_DETERMINISTIC};
+
+static const struct fb_variant atomic = {
+    .name = "cudnn",
+    .summary = "the vendor's fused attention",
+    .properties = {.deterministic = FB_DET_DK | FB_DET_DV,
+                   .gemms = 5,
+                   .workspace_growth = FB_GROWTH_LINEAR,
+                   .roundings = FB_ROUNDS_HEADS},
+    .family = &atomically,
+    SHARED,
+};
+
+static const struct fb_variant deterministic = {
+    .name = "cudnn-deterministic",
+    .summary = "the vendor's, dQ in a matmul of its own from a stored dS",
+    .properties = {.deterministic = FB_DET_ALL,
+                   .gemms = 5,
+                   .workspace_growth = FB_GROWTH_QUADRATIC,
+                   .roundings = FB_ROUNDS_HEADS},
+    .family = &in_order,
+    SHARED,
+};
 
 const struct fb_variant *const fb_variants_cudnn[] = {&atomic, &deterministic, NULL};

@@ -3,28 +3,22 @@
  * null.c: the variant that does nothing. What the tables show for it is the cost of the harness:
  * the clock, two beacon stores and two indirect calls. It has no gradients, so it is never judged.
  */
-#include "flashback.h"
+#include "variants/cpu_common.h"
 
-static const char *null_why_not(const struct fb_problem *problem,
-                                const struct fb_numerics *numerics)
+static enum fb_status no_bytes(const struct fb_variant *self, const struct fb_problem *problem,
+                               const struct fb_numerics *numerics, size_t *saved, size_t *workspace)
 {
-    (void)problem;
-    (void)numerics;
-    return NULL;
-}
-
-static enum fb_status null_sizes(const struct fb_problem *problem,
-                                 const struct fb_numerics *numerics, size_t *saved,
-                                 size_t *workspace)
-{
+    (void)self;
     (void)problem;
     (void)numerics;
     *saved = *workspace = 0;
     return FB_OK;
 }
 
-static enum fb_status null_call(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status nothing(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                              const struct fb_args *args)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     (void)args;
@@ -37,11 +31,16 @@ static const struct fb_variant null_variant = {
     .name = "null",
     .summary = "does nothing: the cost of the harness itself",
     .backend = "cpu",
-    .properties = {.gemms = 0},
-    .why_not = null_why_not,
-    .sizes = null_sizes,
-    .forward = null_call,
-    .backward = null_call,
+    .properties = {.gemms = 0, .role = FB_ROLE_IDLE},
+    .offer = {.dtypes = FB_ANY,
+              .masks = FB_ANY,
+              .terms = FB_ANY & ~FB_BIT(FB_TERM_KEEP),
+              .biases = FB_ANY,
+              .layouts = FB_ANY,
+              FB_CPU_ANY_NUMERICS},
+    .sizes = no_bytes,
+    .forward = nothing,
+    .backward = nothing,
 };
 
 const struct fb_variant *const fb_variants_null[] = {&null_variant, NULL};

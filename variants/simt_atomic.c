@@ -12,19 +12,11 @@
  */
 #include "variants/simt_common.h"
 
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    (void)numerics;
-    *saved = 0;
-    *workspace = fb_simt_delta_bytes(problem);
-    return FB_OK;
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
     const struct fb_problem *p = args->problem;
-    const struct fb_simt_call call = fb_simt_call_of(args);
+    const struct fb_simt_call call = fb_simt_call_of(self, args);
     enum fb_status status = fb_cuda_run_delta(ctx, args, call.delta);
     (void)state;
     if (status != FB_OK)
@@ -38,6 +30,8 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
     return fb_simt_run(ctx, FB_SIMT_KEYS_ADD_Q, &call);
 }
 
+static const struct fb_simt_family family = {.keeps_rows = false};
+
 static const struct fb_variant simt_atomic = {
     .abi_version = FB_ABI_VERSION,
     .struct_size = sizeof(struct fb_variant),
@@ -48,9 +42,11 @@ static const struct fb_variant simt_atomic = {
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = fb_simt_refuse_tiled,
-    .sizes = sizes,
-    .tiles = fb_simt_tiles,
+    .offer = {FB_SIMT_OFFER},
+    .family = &family,
+    .why_not = fb_simt_why_not,
+    .sizes = fb_simt_sizes,
+    .describe = fb_simt_describe,
     .forward = fb_simt_forward,
     .backward = backward,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * simt_common.c: translation from problems to calls of the fp32 kernels, common refusals, the
- * shared forward.
+ * simt_common.c: translation from problems to calls of the fp32 kernels, what the build or
+ * the device lacks, the shared forward.
  */
 #include "variants/simt_common.h"
 
@@ -12,48 +12,25 @@
 /* ---- Refusals -----------------------------------------------------------------------------------
  */
 
-static const char *refuse_numerics(const struct fb_numerics *n)
-{
-    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)
-        return "only fp32 accumulators";
-    if (n->delta != FB_DELTA_FP32 || n->lse != FB_LSE_FP32)
-        return "only fp32 delta and lse";
-    return NULL;
-}
-
-const char *fb_simt_refuse(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    if (p->dtype != FB_FP32)
-        return "only dtype=fp32";
-    if (p->softcap != 0 || p->alibi != FB_ALIBI_NONE || p->bias != FB_BIAS_NONE)
-        return "no softcap, alibi or bias";
-    if (p->dropout > 0 || p->sink || p->dlse)
-        return "no dropout, sink or dlse";
-    if (p->qlens || p->klens)
-        return "no packed lengths (qlens, klens)";
-    return refuse_numerics(n);
-}
-
 static int width_of(const struct fb_problem *p)
 {
     return (int)(p->d > p->dv ? p->d : p->dv);
 }
 
-const char *fb_simt_refuse_tiled(const struct fb_problem *p, const struct fb_numerics *n)
+const char *fb_simt_why_not(const struct fb_variant *self, const struct fb_problem *p,
+                            const struct fb_numerics *n)
 {
     static char why[160];
-    const char *reason = fb_simt_refuse(p, n);
-    if (reason)
-        return reason;
-    if (width_of(p) > fb_simt_widest()) {
-        snprintf(why, sizeof why, "built for head sizes up to %d (--with-head-dims)",
+    (void)self;
+    (void)n;
+    if (width_of(p) > fb_simt_widest())
+        snprintf(why, sizeof why, "d: this program was built for up to %d (--with-head-dims)",
                  fb_simt_widest());
-        return why;
-    }
-    if (fb_simt_rows(width_of(p), fb_cuda_device()->shared_bytes))
+    else if (!fb_simt_rows(width_of(p), fb_cuda_device()->shared_bytes))
+        snprintf(why, sizeof why, "d: its tiles do not fit the %zu KiB of shared memory",
+                 fb_cuda_device()->shared_bytes / 1024);
+    else
         return NULL;
-    snprintf(why, sizeof why, "a tile of this head size does not fit the %zu KiB of shared memory",
-             fb_cuda_device()->shared_bytes / 1024);
     return why;
 }
 
@@ -65,11 +42,25 @@ size_t fb_simt_delta_bytes(const struct fb_problem *p)
     return fb_cuda_aligned((size_t)p->b * (size_t)p->h * (size_t)p->nq * sizeof(float));
 }
 
-void fb_simt_tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm,
-                   int64_t *bn)
+enum fb_status fb_simt_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                             const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    const struct fb_simt_family *family = self->family;
     (void)n;
-    *bm = *bn = fb_simt_rows(width_of(p), fb_cuda_device()->shared_bytes);
+    *saved = family->keeps_rows ? 2 * fb_simt_delta_bytes(p) : 0;
+    *workspace = fb_simt_delta_bytes(p);
+    return FB_OK;
+}
+
+void fb_simt_describe(const struct fb_variant *self, const struct fb_problem *p,
+                      const struct fb_numerics *n, struct fb_description *what)
+{
+    const int rows = fb_simt_rows(width_of(p), fb_cuda_device()->shared_bytes);
+    (void)self;
+    (void)n;
+    what->bm = what->bn = rows;
+    if (rows)
+        snprintf(what->text, sizeof what->text, "%dx%d", rows, rows);
 }
 
 static struct fb_simt_view view_of(const struct fb_tensor *t)
@@ -78,8 +69,9 @@ static struct fb_simt_view view_of(const struct fb_tensor *t)
                                  .stride = {t->stride[0], t->stride[1], t->stride[2]}};
 }
 
-struct fb_simt_call fb_simt_call_of(const struct fb_args *a)
+struct fb_simt_call fb_simt_call_of(const struct fb_variant *self, const struct fb_args *a)
 {
+    const struct fb_simt_family *family = self->family;
     const struct fb_problem *p = a->problem;
     struct fb_simt_call call = {
         .b = p->b,
@@ -102,6 +94,10 @@ struct fb_simt_call fb_simt_call_of(const struct fb_args *a)
         .delta = a->workspace,
     };
     fb_cuda_mask(p, &call.lo, &call.hi);
+    if (family->keeps_rows) {
+        call.row_max = a->saved;
+        call.row_sum = call.row_max + fb_simt_delta_bytes(p) / sizeof(float);
+    }
     return call;
 }
 
@@ -117,9 +113,10 @@ enum fb_status fb_simt_run(struct fb_context *ctx, enum fb_simt_kernel which,
     return fb_cuda_check(ctx, error, names[which]);
 }
 
-enum fb_status fb_simt_forward(struct fb_context *ctx, void *state, const struct fb_args *args)
+enum fb_status fb_simt_forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
-    const struct fb_simt_call call = fb_simt_call_of(args);
+    const struct fb_simt_call call = fb_simt_call_of(self, args);
     (void)state;
     return fb_simt_run(ctx, FB_SIMT_FORWARD, &call);
 }

@@ -25,43 +25,18 @@ static const char *words(int status)
     return cudaGetErrorString((cudaError_t)status);
 }
 
-static const struct fb_cuda_naive plain = {
-    .saves_p = 1, .softmax = fb_softmax_plain, .gemm = gemm, .words = words};
-static const struct fb_cuda_naive online = {
-    .saves_p = 1, .softmax = fb_softmax_online, .gemm = gemm, .words = words};
+enum { MOST_ROWS = 65535 * 64 }; /* of a grid of tiles */
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    if (p->dtype != FB_FP32)
-        return "only dtype=fp32";
-    if (p->nq > 65535 * 64 || p->nk > 65535 * 64)
-        return "no more than 4194240 queries or keys";
-    return fb_cuda_naive_refuse(p, n);
-}
-
-static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics *n, size_t *saved,
-                            size_t *workspace)
-{
-    (void)n;
-    fb_cuda_naive_sizes(&plain, p, saved, workspace);
-    return FB_OK;
-}
-
-static enum fb_status forward_plain(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    return fb_cuda_naive_forward(&plain, ctx, state, args);
-}
-
-static enum fb_status forward_online(struct fb_context *ctx, void *state,
-                                     const struct fb_args *args)
-{
-    return fb_cuda_naive_forward(&online, ctx, state, args);
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    return fb_cuda_naive_backward(&plain, ctx, state, args);
-}
+static const struct fb_cuda_naive plain = {.saves_p = 1,
+                                           .most_rows = MOST_ROWS,
+                                           .softmax = fb_softmax_plain,
+                                           .gemm = gemm,
+                                           .words = words};
+static const struct fb_cuda_naive online = {.saves_p = 1,
+                                            .most_rows = MOST_ROWS,
+                                            .softmax = fb_softmax_online,
+                                            .gemm = gemm,
+                                            .words = words};
 
 #define SHARED                                                                                     \
     .abi_version = FB_ABI_VERSION, .struct_size = sizeof(struct fb_variant), .backend = "simt",    \
@@ -69,19 +44,21 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
                    .gemms = 4,                                                                     \
                    .saved_growth = FB_GROWTH_QUADRATIC,                                            \
                    .workspace_growth = FB_GROWTH_QUADRATIC},                                       \
-    .why_not = why_not, .sizes = sizes, .backward = backward
+    .offer = {.layouts = FB_ANY, FB_CUDA_NAIVE_OFFER}, .why_not = fb_cuda_naive_why_not,           \
+    .sizes = fb_cuda_naive_sizes, .forward = fb_cuda_naive_forward,                                \
+    .backward = fb_cuda_naive_backward
 
 static const struct fb_variant simt_naive = {
     .name = "simt-naive",
     .summary = "fp32 on any GPU, materialised: a thread a row of the softmax",
-    .forward = forward_plain,
+    .family = &plain,
     SHARED,
 };
 
 static const struct fb_variant simt_naive_online = {
     .name = "simt-naive-online",
     .summary = "fp32 on any GPU, materialised: a block a row, maximum and sum in one pass",
-    .forward = forward_online,
+    .family = &online,
     SHARED,
 };
 

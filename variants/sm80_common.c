@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm80_common.c: refusals, workspace, arguments and steps of the mma.sync variants.
+ * sm80_common.c: limits, workspace, arguments and steps of the mma.sync variants.
  */
 #include "variants/sm80_common.h"
 
@@ -41,25 +41,7 @@ int fb_sm80_stages(const size_t smem[2])
     return smem[1] <= shared_bytes() ? 2 : 1;
 }
 
-/* ---- Refusals ---- */
-
-static int is_rounded(enum fb_acc acc)
-{
-    return acc == FB_ACC_FP32 || acc == FB_ACC_BF16 || acc == FB_ACC_FP16;
-}
-
-static const char *refuse_numerics(const struct fb_numerics *n)
-{
-    if (!is_rounded(n->dkv) || !is_rounded(n->dq))
-        return "only accumulators fp32, bf16 and fp16, rounded to nearest";
-    if (n->ps != FB_PS_IN)
-        return "only ps=in: the tensor cores take p and ds in the input type";
-    if (n->delta == FB_DELTA_RECOMPUTED)
-        return "no delta=recomputed";
-    if (n->round != FB_ROUND_TILE)
-        return "only round=tile";
-    return NULL;
-}
+/* ---- Limits ---- */
 
 /* Row numbers and sums of them with window sides are 32-bit numbers in the kernels. */
 static const int64_t longest = (int64_t)1 << 28;
@@ -71,54 +53,40 @@ static int has_too_many_tiles(const struct fb_problem *p, const struct fb_sm80_k
            INT32_MAX;
 }
 
-static const char *refuse_size(const struct fb_problem *p)
+const char *fb_sm80_why_not(const struct fb_variant *self, const struct fb_problem *p,
+                            const struct fb_numerics *n)
 {
     static char why[160];
-    const struct fb_cuda_device *device = fb_cuda_device();
+    (void)self;
+    (void)n;
+    /* The forward's p, against an older maximum up to 2^8, is multiplied by 1 / (1 - rate). */
+    if (p->dtype == FB_FP16 && p->dropout > 0.996)
+        return "dropout: must be 0.996 or less with dtype=fp16";
     if (p->nq > longest || p->nk > longest || p->b * p->h > longest)
-        return "lengths and b*h up to 268435456";
+        return "nq, nk, b*h: must be 268435456 or less";
     if (!fb_sm80_find_forward(fb_sm80_width(p)))
-        snprintf(why, sizeof why, "built for head sizes up to %d (--with-head-dims)",
+        snprintf(why, sizeof why, "d: this program was built for up to %d (--with-head-dims)",
                  fb_sm80_widest());
     else if (!fb_sm80_kernels_for(p))
-        snprintf(why, sizeof why, "no tile of this head size fits %zu KiB of shared memory a block",
-                 device->shared_bytes / 1024);
+        snprintf(why, sizeof why, "d: no tile of it fits %zu KiB of shared memory a block",
+                 fb_cuda_device()->shared_bytes / 1024);
     else if (has_too_many_tiles(p, fb_sm80_kernels_for(p)))
-        return "tiles of queries and of keys, of all heads, up to 2147483647";
+        return "tiles: of queries and of keys, of all heads, must be 2147483647 or fewer";
     else
         return NULL;
     return why;
 }
 
-const char *fb_sm80_refuse(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    const char *why;
-    if (p->dtype == FB_FP32)
-        return "only dtype=bf16 and dtype=fp16";
-    if (p->bias != FB_BIAS_NONE)
-        return "no bias";
-    /* The forward's p, against an older maximum up to 2^8, is multiplied by 1 / (1 - rate). */
-    if (p->dtype == FB_FP16 && p->dropout > 0.996)
-        return "dtype=fp16 only with dropout up to 0.996";
-    why = refuse_numerics(n);
-    return why ? why : refuse_size(p);
-}
-
-const char *fb_sm80_refuse_fp32_dq(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    if (n->dq != FB_ACC_FP32)
-        return "only dq=fp32 (sm80-atomic and sm80-split offer others)";
-    return fb_sm80_refuse(p, n);
-}
-
 /* ---- Workspace ---- */
 
-struct fb_sm80_plan fb_sm80_plan_of(const struct fb_problem *p, enum fb_sm80_dq policy)
+struct fb_sm80_plan fb_sm80_plan_of(const struct fb_variant *self, const struct fb_problem *p)
 {
+    const struct fb_sm80_family *family = self->family;
+    enum fb_sm80_dq policy = family->policy;
     /* Without queries there is nothing to order, and no CTA of the pre-pass to clear the ticket. */
     if (policy == FB_SM80_DQ_ORDERED && p->nq == 0)
         policy = FB_SM80_DQ_ATOMIC;
-    struct fb_sm80_plan plan = {.policy = policy, .sums = p->b * p->hk};
+    struct fb_sm80_plan plan = {.policy = policy, .sums = family->is_split ? 0 : p->b * p->hk};
     if (policy == FB_SM80_DQ_PARTIALS) {
         plan.shares = fb_sm80_shares_of(p);
         plan.sums = fb_sm80_copies(&plan.shares);
@@ -149,20 +117,35 @@ static struct parts parts_of(const struct fb_problem *p, const struct fb_numeric
     return parts;
 }
 
-size_t fb_sm80_workspace(const struct fb_problem *p, const struct fb_numerics *n,
-                         struct fb_sm80_plan plan)
+static size_t workspace_bytes(const struct fb_problem *p, const struct fb_numerics *n,
+                              struct fb_sm80_plan plan)
 {
     const struct parts parts = parts_of(p, n, plan);
     return 2 * parts.rows + parts.sums + parts.turns;
 }
 
-void fb_sm80_tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm,
-                   int64_t *bn)
+enum fb_status fb_sm80_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                             const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    *saved = 0;
+    *workspace = workspace_bytes(p, n, fb_sm80_plan_of(self, p));
+    return FB_OK;
+}
+
+void fb_sm80_describe(const struct fb_variant *self, const struct fb_problem *p,
+                      const struct fb_numerics *n, struct fb_description *what)
+{
+    const struct fb_sm80_family *family = self->family;
     const struct fb_sm80_kernels *k = fb_sm80_kernels_for(p);
+    const struct fb_sm80_split_kernels *split = fb_sm80_split_kernels_for(p);
     (void)n;
-    *bm = k ? k->bm : 0;
-    *bn = k ? k->bn : 0;
+    if (!k || !split)
+        return;
+    what->bm = k->bm;
+    what->bn = family->is_split ? split->bn : k->bn;
+    snprintf(what->text, sizeof what->text, "%dx%d, head size %d, %d warps, %d stages", k->bm,
+             k->bn, k->head_dim, k->warps,
+             fb_sm80_stages(family->is_split ? split->smem : k->smem));
 }
 
 /* ---- Arguments ---- */
@@ -295,8 +278,10 @@ int fb_sm80_general(const struct fb_sm80_args *c)
 
 /* ---- Steps ---- */
 
-enum fb_status fb_sm80_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+enum fb_status fb_sm80_forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *a)
 {
+    (void)self;
     const struct fb_sm80_forward_kernels *k = fb_sm80_find_forward(fb_sm80_width(a->problem));
     const struct fb_sm80_args c = args_of(a);
     (void)state;
@@ -314,13 +299,14 @@ enum fb_status fb_sm80_delta(struct fb_context *ctx, const struct fb_args *a,
     return fb_cuda_check(ctx, k->run_pre(c, a->problem->dtype == FB_BF16, ctx->stream), "delta");
 }
 
-enum fb_status fb_sm80_key_major(struct fb_context *ctx, const struct fb_args *a,
-                                 struct fb_sm80_plan plan)
+enum fb_status fb_sm80_key_major(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                                 const struct fb_args *a)
 {
     const struct fb_sm80_kernels *k = fb_sm80_kernels_for(a->problem);
     const int bf16 = a->problem->dtype == FB_BF16;
-    struct fb_sm80_args c = fb_sm80_backward_args(a, plan);
+    struct fb_sm80_args c = fb_sm80_backward_args(a, fb_sm80_plan_of(self, a->problem));
     enum fb_status status = fb_sm80_delta(ctx, a, &c);
+    (void)state;
     c.stages = fb_sm80_stages(k->smem);
     if (status != FB_OK)
         return status;

@@ -12,19 +12,7 @@
  */
 #include "variants/sm80_common.h"
 
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    *saved = 0;
-    *workspace = fb_sm80_workspace(problem, numerics, fb_sm80_plan_of(problem, FB_SM80_DQ_ORDERED));
-    return FB_OK;
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
-{
-    (void)state;
-    return fb_sm80_key_major(ctx, args, fb_sm80_plan_of(args->problem, FB_SM80_DQ_ORDERED));
-}
+static const struct fb_sm80_family family = {.policy = FB_SM80_DQ_ORDERED};
 
 static const struct fb_variant sm80_ordered = {
     .abi_version = FB_ABI_VERSION,
@@ -36,11 +24,13 @@ static const struct fb_variant sm80_ordered = {
                    .gemms = 5,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = fb_sm80_refuse_fp32_dq,
-    .sizes = sizes,
-    .tiles = fb_sm80_tiles,
+    .offer = FB_SM80_OFFER(FB_BIT(FB_ACC_FP32)),
+    .family = &family,
+    .why_not = fb_sm80_why_not,
+    .sizes = fb_sm80_sizes,
+    .describe = fb_sm80_describe,
     .forward = fb_sm80_forward,
-    .backward = backward,
+    .backward = fb_sm80_key_major,
 };
 
 const struct fb_variant *const fb_variants_sm80_ordered[] = {&sm80_ordered, NULL};

@@ -11,30 +11,15 @@
 #include "variants/cuda_common.h"
 #include "variants/sm80_common.h"
 
-/* dQ is written once. */
-static const struct fb_sm80_plan no_sum = {.policy = FB_SM80_DQ_ATOMIC};
+/* Tiles of the record: dQ is rounded behind each step of its own role, dK and dV behind each query
+ * tile. */
+static const struct fb_sm80_family family = {.policy = FB_SM80_DQ_ATOMIC, .is_split = true};
 
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    *saved = 0;
-    *workspace = fb_sm80_workspace(problem, numerics, no_sum);
-    return FB_OK;
-}
-
-/* dQ is rounded behind each step of its own role, dK and dV behind each query tile. */
-static void tiles(const struct fb_problem *problem, const struct fb_numerics *numerics, int64_t *bm,
-                  int64_t *bn)
-{
-    const struct fb_sm80_split_kernels *k = fb_sm80_split_kernels_for(problem);
-    fb_sm80_tiles(problem, numerics, bm, bn);
-    *bn = k ? k->bn : 0;
-}
-
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
     const struct fb_sm80_split_kernels *k = fb_sm80_split_kernels_for(args->problem);
-    struct fb_sm80_args c = fb_sm80_backward_args(args, no_sum);
+    struct fb_sm80_args c = fb_sm80_backward_args(args, fb_sm80_plan_of(self, args->problem));
     enum fb_status status = fb_sm80_delta(ctx, args, &c);
     (void)state;
     if (status != FB_OK)
@@ -56,9 +41,11 @@ static const struct fb_variant sm80_split = {
                    .gemms = 7,
                    .saved_growth = FB_GROWTH_NONE,
                    .workspace_growth = FB_GROWTH_LINEAR},
-    .why_not = fb_sm80_refuse,
-    .sizes = sizes,
-    .tiles = tiles,
+    .offer = FB_SM80_OFFER(FB_SM80_SUMS),
+    .family = &family,
+    .why_not = fb_sm80_why_not,
+    .sizes = fb_sm80_sizes,
+    .describe = fb_sm80_describe,
     .forward = fb_sm80_forward,
     .backward = backward,
 };

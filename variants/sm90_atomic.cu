@@ -34,9 +34,9 @@ extern const struct fb_variant *const fb_variants_sm90_atomic[];
 
 constexpr struct fb_sm90_size sizes[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
 
-static const struct fb_variant atomic = fb_sm90_variant<sizes>(
+static const struct fb_variant atomic = fb_sm90_variant(
     "sm90-atomic", "Hopper wgmma and bulk copies; fp32 dQ by reductions in the L2",
-    FB_DET_DK | FB_DET_DV, 5);
+    FB_DET_DK | FB_DET_DV, 5, sizes, {.list = {64, 128}, .least = 0, .most = 0, .multiple = 0});
 
 const struct fb_variant *const fb_variants_sm90_atomic[] = {&atomic, NULL};
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm90_common.cu: host code of the sm90 variants: what they refuse, and how a call of the harness
+ * sm90_common.cu: host code of the sm90 variants: their limits, and how a call of the harness
  * becomes a call of the kernels. Tensor maps are encoded at each call and travel as launch
  * parameters, so a variant has no state.
  */
 #include <cuda_runtime.h>
+#include <stdio.h>
 
-#include "kernels/cuda/device.h"
 #include "variants/cuda_common.h"
 #include "variants/sm90_common.h"
 
@@ -16,55 +16,11 @@ constexpr int64_t most_rows = 1 << 30;    /* a coordinate of the copy engine is 
 constexpr int64_t most_heads = 32767;     /* a grid has at most 65535 in y and z */
 constexpr int64_t most_tiles = 1LL << 30; /* CTAs of 64 rows in one launch */
 
-const struct fb_sm90_kernels *find(const struct fb_sm90_size *sizes, int64_t d)
+const struct fb_sm90_kernels *find(const struct fb_variant *self, int64_t d)
 {
-    for (; sizes->d; sizes++)
+    for (auto *sizes = (const struct fb_sm90_size *)self->family; sizes->d; sizes++)
         if (sizes->d == d && sizes->kernels->backward)
             return sizes->kernels;
-    return NULL;
-}
-
-const char *refuse_terms(const struct fb_problem *p)
-{
-    if (p->window_left != FB_OPEN || p->window_right != FB_OPEN)
-        return "window: none is offered";
-    if (p->softcap != 0)
-        return "softcap: none is offered";
-    if (p->alibi != FB_ALIBI_NONE)
-        return "alibi: none is offered";
-    if (p->bias != FB_BIAS_NONE)
-        return "bias: none is offered";
-    if (p->dropout > 0)
-        return "dropout: none is offered";
-    if (p->sink)
-        return "sink: not offered";
-    if (p->dlse)
-        return "dlse: not offered";
-    return NULL;
-}
-
-const char *refuse_sizes(const struct fb_problem *p)
-{
-    if (p->qlens || p->klens)
-        return "qlens, klens: packed lengths are not offered";
-    if (p->layout == FB_LAYOUT_EXPANDED_DOUT)
-        return "layout=expanded-dout: the copy engine takes no stride of 0";
-    if (p->b > most_heads || p->h > most_heads)
-        return "b, h: at most 32767";
-    if (p->nq > most_rows || p->nk > most_rows ||
-        p->b * p->h * (((p->nq > p->nk ? p->nq : p->nk) + 63) / 64) > most_tiles)
-        return "n: at most 2^30, and 2^36 rows of all heads together";
-    return NULL;
-}
-
-const char *refuse_numerics(const struct fb_numerics *n)
-{
-    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32)
-        return "numerics: only dkv=fp32,dq=fp32";
-    if (n->ps != FB_PS_IN)
-        return "numerics: only ps=in";
-    if (n->delta != FB_DELTA_FP32 || n->lse != FB_LSE_FP32)
-        return "numerics: only delta=fp32,lse=fp32";
     return NULL;
 }
 
@@ -156,30 +112,24 @@ bool is_empty(const struct fb_problem *p)
 
 } // namespace
 
-const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, bool wide, const struct fb_problem *p,
-                           const struct fb_numerics *n)
+const char *fb_sm90_why_not(const struct fb_variant *self, const struct fb_problem *p,
+                            const struct fb_numerics *)
 {
-    const char *why;
+    const int64_t longer = p->nq > p->nk ? p->nq : p->nk;
 
-    if (p->dtype != FB_BF16 && p->dtype != FB_FP16)
-        return "dtype: only bf16 and fp16";
-    if (p->d != 64 && p->d != 128 && !(wide && p->d == 256))
-        return wide ? "d: only 64, 128 and 256" : "d: only 64 and 128";
-    if (p->dv != p->d)
-        return "dv: only dv = d";
-    if (!find(sizes, p->d))
-        return "d: the program was built without this head size (--with-head-dims)";
-    if (!((float)p->scale > 0))
-        return "scale: only positive factors";
-    if ((why = refuse_terms(p)) || (why = refuse_sizes(p)) || (why = refuse_numerics(n)))
-        return why;
-    return fb_cuda_why_not_90a();
+    if (!find(self, p->d))
+        return "d: this program was built without it (--with-head-dims)";
+    if (p->b > most_heads || p->h > most_heads)
+        return "b, h: must be 32767 or less";
+    if (longer > most_rows || p->b * p->h * ((longer + 63) / 64) > most_tiles)
+        return "n: must be 2^30 or less, and 2^36 rows of all heads together";
+    return NULL;
 }
 
-enum fb_status fb_sm90_sizes(const struct fb_sm90_size *sizes, const struct fb_problem *p,
-                             size_t *saved, size_t *workspace)
+enum fb_status fb_sm90_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                             const struct fb_numerics *, size_t *saved, size_t *workspace)
 {
-    const struct fb_sm90_kernels *kernels = find(sizes, p->d);
+    const struct fb_sm90_kernels *kernels = find(self, p->d);
 
     if (!kernels)
         return FB_REFUSED;
@@ -188,21 +138,24 @@ enum fb_status fb_sm90_sizes(const struct fb_sm90_size *sizes, const struct fb_p
     return FB_OK;
 }
 
-void fb_sm90_tiles(const struct fb_sm90_size *sizes, const struct fb_problem *p, int64_t *bm,
-                   int64_t *bn)
+void fb_sm90_describe(const struct fb_variant *self, const struct fb_problem *p,
+                      const struct fb_numerics *, struct fb_description *what)
 {
-    const struct fb_sm90_kernels *kernels = find(sizes, p->d);
+    const struct fb_sm90_kernels *kernels = find(self, p->d);
 
-    *bm = kernels ? kernels->query_rows(p) : 0;
-    *bn = kernels ? kernels->key_rows : 0;
+    if (!kernels)
+        return;
+    what->bm = kernels->query_rows(p), what->bn = kernels->key_rows;
+    snprintf(what->text, sizeof what->text, "%dx%d%s", (int)what->bm, (int)what->bn,
+             kernels->form(p));
 }
 
-enum fb_status fb_sm90_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+enum fb_status fb_sm90_forward(const struct fb_variant *, struct fb_context *ctx, void *,
+                               const struct fb_args *a)
 {
     fb::sm90_call call = {};
     enum fb_status status;
 
-    (void)state;
     if (is_empty(a->problem)) {
         cudaError_t error = fill_tensor(a->o, (uint16_t)0, (cudaStream_t)ctx->stream);
         if (error == cudaSuccess)
@@ -216,10 +169,10 @@ enum fb_status fb_sm90_forward(struct fb_context *ctx, void *state, const struct
     return fb_cuda_check(ctx, fb_sm90_forward_enqueue(a->problem, call), "forward");
 }
 
-enum fb_status fb_sm90_backward(const struct fb_sm90_size *sizes, struct fb_context *ctx,
+enum fb_status fb_sm90_backward(const struct fb_variant *self, struct fb_context *ctx, void *,
                                 const struct fb_args *a)
 {
-    const struct fb_sm90_kernels *kernels = find(sizes, a->problem->d);
+    const struct fb_sm90_kernels *kernels = find(self, a->problem->d);
     fb::sm90_call call = {};
     enum fb_status status;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sm90_common.h: what the sm90 variants share: refusals, the way from struct fb_args to a call of
+ * sm90_common.h: what the sm90 variants share: offer, the way from struct fb_args to a call of
  * the kernels, the forward, and the table through which a family finds its kernels by head size.
  */
 #ifndef FB_VARIANTS_SM90_COMMON_H
@@ -15,6 +15,8 @@ struct fb_sm90_kernels {
     size_t (*workspace)(const struct fb_problem *problem);
     int (*query_rows)(const struct fb_problem *problem);
     int key_rows;
+    /* Words that follow the tiles: ", one CTA a head". */
+    const char *(*form)(const struct fb_problem *problem);
     /* Enqueues the backward. */
     cudaError_t (*backward)(const struct fb_problem *problem, const fb::sm90_call &call);
 };
@@ -25,53 +27,28 @@ struct fb_sm90_size {
     const struct fb_sm90_kernels *kernels;
 };
 
-/* The reason the family, which has head size 256 if it is wide, does not compute this on this
- * machine, or NULL. */
-const char *fb_sm90_refuse(const struct fb_sm90_size *sizes, bool wide,
-                           const struct fb_problem *problem, const struct fb_numerics *numerics);
-
-enum fb_status fb_sm90_sizes(const struct fb_sm90_size *sizes, const struct fb_problem *problem,
-                             size_t *saved, size_t *workspace);
-void fb_sm90_tiles(const struct fb_sm90_size *sizes, const struct fb_problem *problem, int64_t *bm,
-                   int64_t *bn);
-enum fb_status fb_sm90_backward(const struct fb_sm90_size *sizes, struct fb_context *ctx,
+/* The functions of a descriptor, whose family is an array of these. */
+const char *fb_sm90_why_not(const struct fb_variant *self, const struct fb_problem *problem,
+                            const struct fb_numerics *numerics);
+enum fb_status fb_sm90_sizes(const struct fb_variant *self, const struct fb_problem *problem,
+                             const struct fb_numerics *numerics, size_t *saved, size_t *workspace);
+void fb_sm90_describe(const struct fb_variant *self, const struct fb_problem *problem,
+                      const struct fb_numerics *numerics, struct fb_description *what);
+enum fb_status fb_sm90_forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args);
+enum fb_status fb_sm90_backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
                                 const struct fb_args *args);
-
-/* fb_variant.forward of every sm90 variant. */
-enum fb_status fb_sm90_forward(struct fb_context *ctx, void *state, const struct fb_args *args);
-
-/* The functions of a descriptor whose family is SIZES. */
-template <const struct fb_sm90_size *SIZES, bool WIDE>
-struct fb_sm90_functions {
-    static const char *why_not(const struct fb_problem *problem, const struct fb_numerics *numerics)
-    {
-        return fb_sm90_refuse(SIZES, WIDE, problem, numerics);
-    }
-    static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *,
-                                size_t *saved, size_t *workspace)
-    {
-        return fb_sm90_sizes(SIZES, problem, saved, workspace);
-    }
-    static void tiles(const struct fb_problem *problem, const struct fb_numerics *, int64_t *bm,
-                      int64_t *bn)
-    {
-        fb_sm90_tiles(SIZES, problem, bm, bn);
-    }
-    static enum fb_status backward(struct fb_context *ctx, void *, const struct fb_args *args)
-    {
-        return fb_sm90_backward(SIZES, ctx, args);
-    }
-};
 
 /* The forward's launch (sm90_forward.cu). */
 cudaError_t fb_sm90_forward_enqueue(const struct fb_problem *problem, const fb::sm90_call &call);
 
-/* The descriptor of the family SIZES: what differs between families is said, the rest is theirs. */
-template <const struct fb_sm90_size *SIZES, bool WIDE = false>
+/* The descriptor of a family: what differs between families is said, the rest is theirs. The copy
+ * engine takes no stride of 0, and it does not matter when sums in fp32 are rounded. */
 constexpr struct fb_variant fb_sm90_variant(const char *name, const char *summary,
-                                            unsigned deterministic, int gemms)
+                                            unsigned deterministic, int gemms,
+                                            const struct fb_sm90_size *sizes,
+                                            const struct fb_head_sizes &d)
 {
-    using functions = fb_sm90_functions<SIZES, WIDE>;
     return {
         .abi_version = FB_ABI_VERSION,
         .struct_size = sizeof(struct fb_variant),
@@ -81,16 +58,29 @@ constexpr struct fb_variant fb_sm90_variant(const char *name, const char *summar
         .properties = {.deterministic = deterministic,
                        .gemms = gemms,
                        .saved_growth = FB_GROWTH_NONE,
-                       .workspace_growth = FB_GROWTH_LINEAR},
-        .why_not = functions::why_not,
-        .sizes = functions::sizes,
-        .tiles = functions::tiles,
+                       .workspace_growth = FB_GROWTH_LINEAR,
+                       .roundings = 0,
+                       .role = 0},
+        .offer = {.dtypes = FB_BIT(FB_BF16) | FB_BIT(FB_FP16),
+                  .masks = FB_ANY,
+                  .terms = FB_BIT(FB_TERM_GROUPS),
+                  .biases = 0,
+                  .layouts = FB_ANY & ~FB_BIT(FB_LAYOUT_EXPANDED_DOUT),
+                  .d = d,
+                  .dkv = 0,
+                  .dq = 0,
+                  .ps = 0,
+                  .delta = 0,
+                  .lse = 0,
+                  .round = FB_ANY},
+        .family = sizes,
+        .why_not = fb_sm90_why_not,
+        .sizes = fb_sm90_sizes,
+        .describe = fb_sm90_describe,
         .prepare = NULL,
         .release = NULL,
         .forward = fb_sm90_forward,
-        .backward = functions::backward,
-        .accepts = 0,
-        .roundings = 0,
+        .backward = fb_sm90_backward,
     };
 }
 
@@ -112,7 +102,8 @@ template <template <int> class TABLE, int D>
 constexpr struct fb_sm90_kernels fb_sm90_kernels_of()
 {
     if constexpr (TABLE<D>::offered)
-        return {TABLE<D>::workspace, TABLE<D>::query_rows, TABLE<D>::key_rows, TABLE<D>::backward};
+        return {TABLE<D>::workspace, TABLE<D>::query_rows, TABLE<D>::key_rows, TABLE<D>::form,
+                TABLE<D>::backward};
     else
         return {};
 }

@@ -80,6 +80,11 @@ struct fb_sm90_key_major_table {
         return !shape::is_unit(p) && shape::is_long(p) ? shape::LONG_ROWS : shape::SHORT_ROWS;
     }
 
+    static const char *form(const struct fb_problem *p)
+    {
+        return fb_sm90_shape<D>::is_unit(p) ? ", one CTA a head" : ", one CTA a key tile";
+    }
+
     static cudaError_t backward(const struct fb_problem *p, const fb::sm90_call &call)
     {
         if (fb_sm90_shape<D>::is_unit(p))

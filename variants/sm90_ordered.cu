@@ -33,8 +33,9 @@ extern const struct fb_variant *const fb_variants_sm90_ordered[];
 
 constexpr struct fb_sm90_size sizes[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
 
-static const struct fb_variant ordered = fb_sm90_variant<sizes>(
-    "sm90-ordered", "Hopper wgmma and bulk copies; fp32 dQ added in a fixed order", FB_DET_ALL, 5);
+static const struct fb_variant ordered = fb_sm90_variant(
+    "sm90-ordered", "Hopper wgmma and bulk copies; fp32 dQ added in a fixed order", FB_DET_ALL, 5,
+    sizes, {.list = {64, 128}, .least = 0, .most = 0, .multiple = 0});
 
 const struct fb_variant *const fb_variants_sm90_ordered[] = {&ordered, NULL};
 

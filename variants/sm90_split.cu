@@ -32,8 +32,9 @@ extern const struct fb_variant *const fb_variants_sm90_split[];
 
 constexpr struct fb_sm90_size sizes[] = {FB_FOR_EACH_HEAD_DIM(ENTRY){0, NULL}};
 
-static const struct fb_variant split = fb_sm90_variant<sizes, true>(
-    "sm90-split", "Hopper wgmma and bulk copies; dQ by a kernel of its own", FB_DET_ALL, 7);
+static const struct fb_variant split = fb_sm90_variant(
+    "sm90-split", "Hopper wgmma and bulk copies; dQ by a kernel of its own", FB_DET_ALL, 7, sizes,
+    {.list = {64, 128, 256}, .least = 0, .most = 0, .multiple = 0});
 
 const struct fb_variant *const fb_variants_sm90_split[] = {&split, NULL};
 

@@ -69,6 +69,11 @@ struct fb_sm90_split_table {
                                     : shape::template keys<__half, false>::M;
     }
 
+    static const char *form(const struct fb_problem *)
+    {
+        return ", dQ by another kernel";
+    }
+
     template <class T>
     static cudaError_t enqueue(const struct fb_problem *p, const fb::sm90_call &call)
     {

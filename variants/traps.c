@@ -25,17 +25,6 @@ struct trap {
     bool idle;     /* returns at once and calls it a success */
 };
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    if (n->dkv != FB_ACC_FP32 || n->dq != FB_ACC_FP32 || n->delta != FB_DELTA_FP32 ||
-        n->lse != FB_LSE_FP32)
-        return "only fp32 accumulators, delta and lse";
-    if (p->softcap != 0 || p->alibi != FB_ALIBI_NONE || p->bias != FB_BIAS_NONE || p->dropout > 0 ||
-        p->sink || p->dlse || p->qlens || p->klens)
-        return "no softcap, alibi, bias, dropout, sink, dlse or packed lengths";
-    return fb_cpu_refuse(p, n);
-}
-
 /* The shared forward and the backward use the workspace one after the other; the backward's part
  * lies behind the forward's, so that what it leaves there is there in its next call. */
 static void layout(struct fb_cpu_arena *arena, const struct fb_cpu_job *job,
@@ -45,9 +34,10 @@ static void layout(struct fb_cpu_arena *arena, const struct fb_cpu_job *job,
     fb_cpu_trap_layout(arena, job, trap);
 }
 
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
+static enum fb_status sizes(const struct fb_variant *self, const struct fb_problem *problem,
+                            const struct fb_numerics *numerics, size_t *saved, size_t *workspace)
 {
+    (void)self;
     const struct fb_cpu_job job = fb_cpu_job_plan(problem, numerics);
     struct fb_cpu_arena arena = {0};
     struct fb_cpu_trap trap;
@@ -57,19 +47,22 @@ static enum fb_status sizes(const struct fb_problem *problem, const struct fb_nu
     return FB_OK;
 }
 
-static void tiles(const struct fb_problem *problem, const struct fb_numerics *numerics, int64_t *bm,
-                  int64_t *bn)
+static void describe(const struct fb_variant *self, const struct fb_problem *problem,
+                     const struct fb_numerics *numerics, struct fb_description *what)
 {
+    (void)self;
     (void)problem;
     (void)numerics;
-    *bm = *bn = TILE;
+    what->bm = what->bn = TILE;
 }
 
-static enum fb_status run(struct fb_context *ctx, const struct fb_args *args,
-                          const struct trap *how)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
     static atomic_int calls;
+    const struct trap *how = self->family;
     const enum fb_status status = how->idle ? FB_OK : fb_cpu_ready(ctx);
+    (void)state;
     if (status != FB_OK || how->idle)
         return status;
     const struct fb_cpu_job plan = fb_cpu_job_plan(args->problem, args->numerics);
@@ -87,65 +80,63 @@ static enum fb_status run(struct fb_context *ctx, const struct fb_args *args,
     return FB_OK;
 }
 
-/* TRAP(id, name, summary, claimed determinism, members of struct trap) */
-#define TRAP(id, text, line, claim, ...)                                                           \
-    static enum fb_status id##_backward(struct fb_context *ctx, void *state,                       \
-                                        const struct fb_args *args)                                \
+/* TRAP(name, summary, claimed determinism, members of struct trap) */
+#define TRAP(text, line, claim, ...)                                                               \
     {                                                                                              \
-        static const struct trap how = {__VA_ARGS__};                                              \
-        (void)state;                                                                               \
-        return run(ctx, args, &how);                                                               \
-    }                                                                                              \
-    static const struct fb_variant id = {                                                          \
-        .abi_version = FB_ABI_VERSION,                                                             \
-        .struct_size = sizeof(struct fb_variant),                                                  \
-        .name = text,                                                                              \
-        .summary = line,                                                                           \
-        .backend = "cpu",                                                                          \
-        .properties = {.deterministic = claim, .gemms = 5, .workspace_growth = FB_GROWTH_LINEAR},  \
-        .why_not = why_not,                                                                        \
-        .sizes = sizes,                                                                            \
-        .tiles = tiles,                                                                            \
-        .forward = fb_cpu_forward_only,                                                            \
-        .backward = id##_backward,                                                                 \
+        .abi_version = FB_ABI_VERSION, .struct_size = sizeof(struct fb_variant), .name = text,     \
+        .summary = line, .backend = "cpu",                                                         \
+        .properties = {.deterministic = claim,                                                     \
+                       .gemms = 5,                                                                 \
+                       .workspace_growth = FB_GROWTH_LINEAR,                                       \
+                       .role = FB_ROLE_TRAP},                                                      \
+        .offer = {.dtypes = FB_ANY,                                                                \
+                  .masks = FB_ANY,                                                                 \
+                  .terms = TERMS,                                                                  \
+                  .layouts = FB_ANY,                                                               \
+                  .ps = FB_ANY,                                                                    \
+                  .round = FB_ANY},                                                                \
+        .family = &(const struct trap){__VA_ARGS__}, .sizes = sizes, .describe = describe,         \
+        .forward = fb_cpu_forward_only, .backward = backward,                                      \
     }
 
+#define TERMS                                                                                      \
+    (FB_BIT(FB_TERM_WINDOW) | FB_BIT(FB_TERM_GROUPS) | FB_BIT(FB_TERM_SCALE) | FB_BIT(FB_TERM_DV))
 #define DK_DV (FB_DET_DK | FB_DET_DV)
 
-TRAP(tile_delta, "trap-tile-delta", "delta is summed over the key tile at hand", FB_DET_ALL,
-     .mistake = FB_CPU_TILE_DELTA);
-TRAP(no_lse, "trap-no-lse", "p = exp(s - largest of the tile): lse is not read", FB_DET_ALL,
-     .mistake = FB_CPU_TILE_SOFTMAX);
-TRAP(racy_dq, "trap-racy-dq", "key tiles in parallel add to one dQ without atomics", DK_DV,
-     .mistake = FB_CPU_RACY_DQ);
-TRAP(bf16_sums, "trap-bf16-sums", "accumulates in bf16 and declares fp32", FB_DET_ALL,
-     .mistake = FB_CPU_BF16_SUMS);
-TRAP(leak, "trap-leak", "the causal mask lets one key too many through", FB_DET_ALL,
-     .mistake = FB_CPU_LEAK);
-TRAP(alignment, "trap-alignment", "the causal mask is aligned to the first key", FB_DET_ALL,
-     .mistake = FB_CPU_TOP_LEFT);
-TRAP(dk_unscaled, "trap-dk-unscaled", "dK lacks 1/sqrt(d)", FB_DET_ALL,
-     .mistake = FB_CPU_DK_UNSCALED);
-TRAP(last_head, "trap-last-head", "of a group of query heads the last one's dK, dV remain",
-     FB_DET_ALL, .mistake = FB_CPU_LAST_HEAD);
-TRAP(head_modulo, "trap-head-modulo", "query head h reads key head h mod hk", FB_DET_ALL,
-     .mistake = FB_CPU_HEAD_MODULO);
-TRAP(stale, "trap-stale-workspace", "adds to what the last call left in the workspace", DK_DV,
-     .mistake = FB_CPU_STALE);
-TRAP(open_tail, "trap-open-tail", "the padding of the last key tile takes part", FB_DET_ALL,
-     .mistake = FB_CPU_OPEN_TAIL);
-TRAP(dropped_tile, "trap-dropped-tile", "one pair of tiles is left out", FB_DET_ALL,
-     .mistake = FB_CPU_DROPPED_TILE);
-TRAP(nothing_ran, "trap-nothing-ran", "returns at once and calls it a success", FB_DET_ALL,
-     .idle = true);
-TRAP(false_claim, "trap-false-claim", "adds in another order each time and claims the same bits",
-     FB_DET_ALL, .restless = true);
-TRAP(none, "trap-none", "the same kernel without a mistake", FB_DET_ALL, .tile = TILE);
-TRAP(none_tiles, "trap-none-tiles", "without a mistake, tiles of 48", FB_DET_ALL, .tile = 48);
-TRAP(none_order, "trap-none-order", "without a mistake, key tiles from the last to the first",
-     FB_DET_ALL, .descending = true);
+static const struct fb_variant traps[] = {
+    TRAP("trap-tile-delta", "delta is summed over the key tile at hand", FB_DET_ALL,
+         .mistake = FB_CPU_TILE_DELTA),
+    TRAP("trap-no-lse", "p = exp(s - largest of the tile): lse is not read", FB_DET_ALL,
+         .mistake = FB_CPU_TILE_SOFTMAX),
+    TRAP("trap-racy-dq", "key tiles in parallel add to one dQ without atomics", DK_DV,
+         .mistake = FB_CPU_RACY_DQ),
+    TRAP("trap-bf16-sums", "accumulates in bf16 and declares fp32", FB_DET_ALL,
+         .mistake = FB_CPU_BF16_SUMS),
+    TRAP("trap-leak", "the causal mask lets one key too many through", FB_DET_ALL,
+         .mistake = FB_CPU_LEAK),
+    TRAP("trap-alignment", "the causal mask is aligned to the first key", FB_DET_ALL,
+         .mistake = FB_CPU_TOP_LEFT),
+    TRAP("trap-dk-unscaled", "dK lacks 1/sqrt(d)", FB_DET_ALL, .mistake = FB_CPU_DK_UNSCALED),
+    TRAP("trap-last-head", "of a group of query heads the last one's dK, dV remain", FB_DET_ALL,
+         .mistake = FB_CPU_LAST_HEAD),
+    TRAP("trap-head-modulo", "query head h reads key head h mod hk", FB_DET_ALL,
+         .mistake = FB_CPU_HEAD_MODULO),
+    TRAP("trap-stale-workspace", "adds to what the last call left in the workspace", DK_DV,
+         .mistake = FB_CPU_STALE),
+    TRAP("trap-open-tail", "the padding of the last key tile takes part", FB_DET_ALL,
+         .mistake = FB_CPU_OPEN_TAIL),
+    TRAP("trap-dropped-tile", "one pair of tiles is left out", FB_DET_ALL,
+         .mistake = FB_CPU_DROPPED_TILE),
+    TRAP("trap-nothing-ran", "returns at once and calls it a success", FB_DET_ALL, .idle = true),
+    TRAP("trap-false-claim", "adds in another order each time and claims the same bits", FB_DET_ALL,
+         .restless = true),
+    TRAP("trap-none", "the same kernel without a mistake", FB_DET_ALL, .tile = TILE),
+    TRAP("trap-none-tiles", "without a mistake, tiles of 48", FB_DET_ALL, .tile = 48),
+    TRAP("trap-none-order", "without a mistake, key tiles from the last to the first", FB_DET_ALL,
+         .descending = true),
+};
 
 const struct fb_variant *const fb_variants_traps[] = {
-    &tile_delta,  &no_lse,      &racy_dq,     &bf16_sums,  &leak,       &alignment,
-    &dk_unscaled, &last_head,   &head_modulo, &stale,      &open_tail,  &dropped_tile,
-    &nothing_ran, &false_claim, &none,        &none_tiles, &none_order, NULL};
+    &traps[0],  &traps[1],  &traps[2],  &traps[3],  &traps[4],  &traps[5],
+    &traps[6],  &traps[7],  &traps[8],  &traps[9],  &traps[10], &traps[11],
+    &traps[12], &traps[13], &traps[14], &traps[15], &traps[16], NULL};

@@ -15,44 +15,32 @@
 #include "kernels/simt/trap.h"
 #include "variants/simt_common.h"
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
-{
-    const char *reason = fb_simt_refuse_tiled(p, n);
-    return reason ? reason : p->d > 64 || p->dv > 64 ? "no head sizes beyond 64" : NULL;
-}
-
-static enum fb_status sizes(const struct fb_problem *problem, const struct fb_numerics *numerics,
-                            size_t *saved, size_t *workspace)
-{
-    (void)numerics;
-    *saved = 0;
-    *workspace = fb_simt_delta_bytes(problem);
-    return FB_OK;
-}
-
 /* Of the stale workspace: delta, this much for the mark that says it was used, the sums of dq. */
 enum { MARK_BYTES = 256 };
 
-static enum fb_status stale_sizes(const struct fb_problem *p, const struct fb_numerics *numerics,
-                                  size_t *saved, size_t *workspace)
+static enum fb_status stale_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                                  const struct fb_numerics *numerics, size_t *saved,
+                                  size_t *workspace)
 {
-    const enum fb_status status = sizes(p, numerics, saved, workspace);
+    const enum fb_status status = fb_simt_sizes(self, p, numerics, saved, workspace);
     *workspace += MARK_BYTES + sizeof(float) * (size_t)(p->b * p->h * p->nq * p->d);
     return status;
 }
 
-static void tiles(const struct fb_problem *problem, const struct fb_numerics *numerics, int64_t *bm,
-                  int64_t *bn)
+static void describe(const struct fb_variant *self, const struct fb_problem *problem,
+                     const struct fb_numerics *numerics, struct fb_description *what)
 {
+    (void)self;
     (void)problem;
     (void)numerics;
-    *bm = *bn = 32;
+    what->bm = what->bn = 32;
 }
 
-static enum fb_status racy(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status racy(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                           const struct fb_args *args)
 {
     const struct fb_problem *p = args->problem;
-    const struct fb_simt_call call = fb_simt_call_of(args);
+    const struct fb_simt_call call = fb_simt_call_of(self, args);
     enum fb_status status = fb_cuda_run_delta(ctx, args, call.delta);
     (void)state;
     if (status == FB_OK)
@@ -63,9 +51,10 @@ static enum fb_status racy(struct fb_context *ctx, void *state, const struct fb_
     return status;
 }
 
-static enum fb_status no_clear(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status no_clear(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *args)
 {
-    const struct fb_simt_call call = fb_simt_call_of(args);
+    const struct fb_simt_call call = fb_simt_call_of(self, args);
     enum fb_status status = fb_cuda_run_delta(ctx, args, call.delta);
     (void)state;
     return status == FB_OK ? fb_simt_run(ctx, FB_SIMT_KEYS_ADD_Q, &call) : status;
@@ -102,9 +91,10 @@ static int copy_sums(const struct fb_simt_call *call, const struct fb_simt_view 
     return error;
 }
 
-static enum fb_status stale(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status stale(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                            const struct fb_args *args)
 {
-    struct fb_simt_call call = fb_simt_call_of(args);
+    struct fb_simt_call call = fb_simt_call_of(self, args);
     const struct fb_simt_view dq = call.grad_q;
     float *mark = call.delta + fb_simt_delta_bytes(args->problem) / sizeof(float);
     enum fb_status status;
@@ -121,47 +111,50 @@ static enum fb_status stale(struct fb_context *ctx, void *state, const struct fb
     return status;
 }
 
-static enum fb_status nothing(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status nothing(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                              const struct fb_args *args)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     (void)args;
     return FB_OK;
 }
 
-static enum fb_status launch(struct fb_context *ctx, void *state, const struct fb_args *args)
+static enum fb_status launch(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                             const struct fb_args *args)
 {
+    (void)self;
     (void)state;
     if (args->problem->nq > 0)
         fb_simt_trap_launch(ctx->stream);
     return FB_OK;
 }
 
-#define TRAP(id, text, line, space, call)                                                          \
-    static const struct fb_variant id = {                                                          \
-        .abi_version = FB_ABI_VERSION,                                                             \
-        .struct_size = sizeof(struct fb_variant),                                                  \
-        .name = text,                                                                              \
-        .summary = line,                                                                           \
-        .backend = "simt",                                                                         \
+static const struct fb_simt_family family = {.keeps_rows = false};
+
+#define TRAP(text, line, space, call)                                                              \
+    {                                                                                              \
+        .abi_version = FB_ABI_VERSION, .struct_size = sizeof(struct fb_variant), .name = text,     \
+        .summary = line, .backend = "simt",                                                        \
         .properties = {.deterministic = FB_DET_DK | FB_DET_DV,                                     \
                        .gemms = 5,                                                                 \
-                       .workspace_growth = FB_GROWTH_LINEAR},                                      \
-        .why_not = why_not,                                                                        \
-        .sizes = space,                                                                            \
-        .tiles = tiles,                                                                            \
-        .forward = fb_simt_forward,                                                                \
-        .backward = call,                                                                          \
+                       .workspace_growth = FB_GROWTH_LINEAR,                                       \
+                       .role = FB_ROLE_TRAP},                                                      \
+        .offer = {FB_SIMT_OFFER, .d = {.most = 64}}, .family = &family,                            \
+        .why_not = fb_simt_why_not, .sizes = space, .describe = describe,                          \
+        .forward = fb_simt_forward, .backward = call,                                              \
     }
 
-TRAP(racy_dq, "trap-cuda-racy-dq", "key tiles in parallel add to one dQ without atomics", sizes,
-     racy);
-TRAP(uncleared, "trap-cuda-no-clear", "adds into a dQ that nobody has cleared", sizes, no_clear);
-TRAP(stale_sums, "trap-cuda-stale", "adds to what the last call left in the workspace", stale_sizes,
-     stale);
-TRAP(nothing_ran, "trap-cuda-nothing-ran", "enqueues nothing and calls it a success", sizes,
-     nothing);
-TRAP(bad_launch, "trap-cuda-launch", "2048 threads a block, and nobody looks", sizes, launch);
+static const struct fb_variant traps[] = {
+    TRAP("trap-cuda-racy-dq", "key tiles in parallel add to one dQ without atomics", fb_simt_sizes,
+         racy),
+    TRAP("trap-cuda-no-clear", "adds into a dQ that nobody has cleared", fb_simt_sizes, no_clear),
+    TRAP("trap-cuda-stale", "adds to what the last call left in the workspace", stale_sizes, stale),
+    TRAP("trap-cuda-nothing-ran", "enqueues nothing and calls it a success", fb_simt_sizes,
+         nothing),
+    TRAP("trap-cuda-launch", "2048 threads a block, and nobody looks", fb_simt_sizes, launch),
+};
 
-const struct fb_variant *const fb_variants_traps_cuda[] = {&racy_dq,     &uncleared,  &stale_sums,
-                                                           &nothing_ran, &bad_launch, NULL};
+const struct fb_variant *const fb_variants_traps_cuda[] = {&traps[0], &traps[1], &traps[2],
+                                                           &traps[3], &traps[4], NULL};

@@ -117,15 +117,16 @@ int fb_cuda_archs_serve(const char *archs, int major, int minor)
     return 0;
 }
 
-const char *fb_cuda_why_not(int least)
+const char *fb_cuda_why_not(int least, int exact)
 {
     static char why[700];
     const struct fb_cuda_device *d = fb_cuda_device();
+    const int has = 10 * d->major + d->minor;
     if (d->ordinal < 0)
         return d->why;
-    if (10 * d->major + d->minor < least)
-        snprintf(why, sizeof why, "needs compute capability %d.%d, %s has %d.%d", least / 10,
-                 least % 10, d->name, d->major, d->minor);
+    if (has < least || (exact && has != least))
+        snprintf(why, sizeof why, "needs compute capability %d.%d%s, %s has %d.%d", least / 10,
+                 least % 10, exact ? " exactly" : "", d->name, d->major, d->minor);
     else if (!fb_cuda_archs_serve(FB_BUILD_CUDA_ARCHS, d->major, d->minor))
         snprintf(why, sizeof why,
                  "this program was built for %s (--with-cuda-arch), which %s, capability %d.%d, "
@@ -133,18 +134,5 @@ const char *fb_cuda_why_not(int least)
                  FB_BUILD_CUDA_ARCHS, d->name, d->major, d->minor);
     else
         return NULL;
-    return why;
-}
-
-const char *fb_cuda_why_not_90a(void)
-{
-    static char why[700];
-    const struct fb_cuda_device *d = fb_cuda_device();
-    if (d->ordinal < 0)
-        return d->why;
-    if (d->major == 9 && d->minor == 0)
-        return NULL;
-    snprintf(why, sizeof why, "needs compute capability 9.0 exactly, %s has %d.%d", d->name,
-             d->major, d->minor);
     return why;
 }

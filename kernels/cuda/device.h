@@ -32,12 +32,9 @@ const struct fb_cuda_device *fb_cuda_device(void);
  * that. */
 int fb_cuda_archs_serve(const char *archs, int major, int minor);
 
-/* NULL when the device has at least capability `least` (80 is 8.0) and this program holds code for
- * it; else the reason, one line. */
-const char *fb_cuda_why_not(int least);
-
-/* The same for code compiled for 90a alone, which runs on 9.0 and nothing else. */
-const char *fb_cuda_why_not_90a(void);
+/* NULL when the device has capability `least` (80 is 8.0) or, unless it is to be exact, a later
+ * one, and this program holds code for it; else the reason, one line. */
+const char *fb_cuda_why_not(int least, int exact);
 
 #ifdef __cplusplus
 }

@@ -90,3 +90,24 @@ void fb_cudnn_say(const struct fb_cudnn_library *from, const char *what, cudnnSt
     snprintf(line, size, "cuDNN: %s: %s%s%s", what, from->error_name(status), *words ? ": " : "",
              words);
 }
+
+const char *fb_cudnn_version(void)
+{
+    static char text[32];
+    const char *why;
+    const struct fb_cudnn_library *found = fb_cudnn_library(&why);
+    const size_t version = found ? found->version() : 0;
+    snprintf(text, sizeof text, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+    return found ? text : why;
+}
+
+const char *fb_cudnn_why_not(void)
+{
+    static char old[80];
+    const char *why = NULL;
+    const struct fb_cudnn_library *found = fb_cudnn_library(&why);
+    if (!found || found->version() >= FB_CUDNN_VERSION(9, 11, 0))
+        return found ? NULL : why;
+    snprintf(old, sizeof old, "cuDNN 9.11 or newer is needed, not %s", fb_cudnn_version());
+    return old;
+}

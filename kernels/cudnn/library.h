@@ -34,6 +34,12 @@ struct fb_cudnn_library {
  * sub-libraries beside itself. NULL, and one line in *why that stays valid, where there is none. */
 const struct fb_cudnn_library *fb_cudnn_library(const char **why);
 
+/* NULL where the library is loaded and new enough for the variants, else why not, one line. */
+const char *fb_cudnn_why_not(void);
+
+/* "9.19.0", or why there is none. */
+const char *fb_cudnn_version(void);
+
 /* One line: what was tried, the status, and cuDNN's own words about its last error. */
 void fb_cudnn_say(const struct fb_cudnn_library *library, const char *what, cudnnStatus_t status,
                   char *line, size_t size);

@@ -156,6 +156,20 @@ static void make_plan(struct fb_cudnn_plan *plan, const struct fb_cudnn_library 
         fb_cudnn_graph_free(&plan->graph);
 }
 
+static struct fb_cudnn_plan *look_up(const struct fb_cudnn_attention *what)
+{
+    struct fb_cudnn_plan *plan = plans;
+    while (plan && memcmp(&plan->what, what, sizeof *what) != 0)
+        plan = plan->next;
+    return plan;
+}
+
+const struct fb_cudnn_plan *fb_cudnn_plan_known(const struct fb_cudnn_attention *what)
+{
+    const struct fb_cudnn_plan *plan = look_up(what);
+    return plan && !plan->graph.failed ? plan : NULL;
+}
+
 struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, bool *unsupported,
                                          const char **why)
 {
@@ -163,9 +177,7 @@ struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, 
     *unsupported = false;
     if (!library)
         return NULL;
-    struct fb_cudnn_plan *plan = plans;
-    while (plan && memcmp(&plan->what, what, sizeof *what) != 0)
-        plan = plan->next;
+    struct fb_cudnn_plan *plan = look_up(what);
     if (!plan) {
         plan = calloc(1, sizeof *plan);
         if (!plan) {

@@ -19,6 +19,9 @@ struct fb_cudnn_plan;
 struct fb_cudnn_plan *fb_cudnn_plan_find(const struct fb_cudnn_attention *what, bool *unsupported,
                                          const char **why);
 
+/* The plan if it has been found before, else NULL. */
+const struct fb_cudnn_plan *fb_cudnn_plan_known(const struct fb_cudnn_attention *what);
+
 /* Scratch that the engine wants, beside delta and dq_accum. */
 size_t fb_cudnn_plan_workspace(const struct fb_cudnn_plan *plan);
 

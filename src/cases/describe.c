@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/processors.h"
@@ -52,15 +53,34 @@ static enum fb_status describe_variant(struct fb_record *r, const struct fb_vari
 {
     r->det_claim = (int)(variant->properties.deterministic & FB_DET_ALL);
     r->gemms_executed = variant->properties.gemms;
-    if (!strcmp(variant->backend, "cpu"))
+    if (fb_backend_is_host(variant->backend))
         FB_TRY(fb_text_set(&r->isa, "%s", fb_cpu_isa_name()));
     return fb_text_set(&r->backend, "%s", variant->backend);
+}
+
+/* The words come from a variant, which may be a plug-in's: one line of ASCII is made of them. */
+enum fb_status fb_describe_kernel(struct fb_record *record, const struct fb_variant *variant,
+                                  const struct fb_problem *problem,
+                                  const struct fb_numerics *numerics)
+{
+    struct fb_description what = {0};
+    if (!variant->describe)
+        return FB_OK;
+    variant->describe(variant, problem, numerics, &what);
+    what.text[sizeof what.text - 1] = '\0';
+    for (char *c = what.text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    record->bm = what.bm;
+    record->bn = what.bn;
+    return fb_text_set(&record->kernel, "%s", what.text);
 }
 
 enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *one)
 {
     const struct fb_variant *variant = fb_registry_find(one->variant);
     struct fb_problem problem;
+    enum fb_status status;
     struct fb_numerics numerics;
     struct fb_recipe recipe;
 
@@ -80,10 +100,9 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
         FB_TRY(describe_variant(record, variant));
     FB_TRY(fb_problem_parse(&problem, one->problem));
     describe_problem(record, &problem);
-    if (variant && variant->tiles)
-        variant->tiles(&problem, &numerics, &record->bm, &record->bn);
+    status = variant ? fb_describe_kernel(record, variant, &problem, &numerics) : FB_OK;
     fb_problem_free(&problem);
-    return FB_OK;
+    return status;
 }
 
 enum fb_status fb_describe_end(struct fb_record *record, enum fb_outcome outcome,

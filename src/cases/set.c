@@ -91,7 +91,7 @@ static enum fb_status choose_variants(struct fb_check_set *set, const struct fb_
     if (o->variant_count)
         return use_named(set, o);
     for (int i = 0; (variant = fb_registry_at(i)); i++)
-        if (!fb_variant_is_trap(variant) && strcmp(variant->name, "null") &&
+        if (!fb_variant_is_trap(variant) && !fb_variant_is_idle(variant) &&
             (!o->plugin_count || fb_variant_is_plugin(variant)))
             set->variants[set->variant_count++] = variant->name;
     return FB_OK;

@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "core/backends.h"
 #include "core/paths.h"
 #include "core/blas.h"
 #include "measure/machine.h"
-#include "run/provenance.h"
 #include "store/results.h"
 
 static const char usage[] = "Usage: flashback info\n"
@@ -18,6 +18,7 @@ static const char usage[] = "Usage: flashback info\n"
 enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status)
 {
     static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+    const struct fb_backend *backend;
     struct fb_machine_facts facts;
     char library[32];
     int option;
@@ -35,7 +36,9 @@ enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status)
     fb_results_library_version(library);
     for (size_t i = 0; i < facts.count; i++)
         printf("%-20s %s\n", facts.fact[i].key, facts.fact[i].value);
-    printf("%-20s %s\n%-20s %s\n", "cublas", fb_facts_cublas(), "cudnn", fb_facts_cudnn());
+    for (int i = 0; (backend = fb_backend_at(i)); i++)
+        if (fb_backend_library(backend))
+            printf("%-20s %s\n", backend->name, fb_backend_library(backend));
     printf("%-20s %s\n%-20s %s\n", "hdf5_version", library, "datadir", fb_datadir());
     return FB_OK;
 }

@@ -24,7 +24,7 @@ static const char *const round_names[] = {"tile", "row"};
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
 /* The items in the order they are printed. */
-enum { ITEM_COUNT = 6 };
+enum { ITEM_COUNT = FB_NUMERICS_ITEMS };
 
 static const struct {
     const char *key;
@@ -48,6 +48,23 @@ static void to_values(const struct fb_numerics *n, int value[ITEM_COUNT])
     value[3] = (int)n->delta;
     value[4] = (int)n->lse;
     value[5] = (int)n->round;
+}
+
+const char *fb_numerics_item_name(int item)
+{
+    return items[item].key;
+}
+
+const char *fb_numerics_value_name(int item, int value)
+{
+    return value < items[item].count ? items[item].names[value] : NULL;
+}
+
+int fb_numerics_value(const struct fb_numerics *numerics, int item)
+{
+    int value[ITEM_COUNT];
+    to_values(numerics, value);
+    return value[item];
 }
 
 static void from_values(struct fb_numerics *n, const int value[ITEM_COUNT])

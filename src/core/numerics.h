@@ -25,4 +25,10 @@ bool fb_numerics_is_standard(const struct fb_numerics *numerics);
 
 const char *fb_acc_name(enum fb_acc acc);
 
+/* The items one by one, in the order of struct fb_numerics. */
+enum { FB_NUMERICS_PS = 2, FB_NUMERICS_ITEMS = 6 };
+const char *fb_numerics_item_name(int item);             /* "dkv" */
+const char *fb_numerics_value_name(int item, int value); /* "bf16"; NULL past the last */
+int fb_numerics_value(const struct fb_numerics *numerics, int item);
+
 #endif

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/status.h"
-
-/* A member that is appended makes struct_size grow only when it does not fall into padding. */
-_Static_assert(sizeof(struct fb_variant) == offsetof(struct fb_variant, roundings) +
-                                                sizeof((struct fb_variant *)NULL)->roundings,
-               "the last member of struct fb_variant is followed by padding");
 
 /* Tables of plug-ins, as they were added. The array is never freed: it lives as long as they do. */
 static const struct fb_variant *const **added;
@@ -51,15 +47,6 @@ bool fb_registry_is_name(const char *name)
     return length > 0 && length < 64 && strspn(name, allowed) == length && name[0] != '-';
 }
 
-bool fb_registry_is_backend(const char *backend)
-{
-    static const char *const backends[] = {"cpu", "simt", "sm80", "sm90", "cublas", "cudnn"};
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
-        if (!strcmp(backends[i], backend))
-            return true;
-    return false;
-}
-
 /* Has the program any variant of this backend? */
 static bool is_built(const char *backend)
 {
@@ -72,13 +59,12 @@ static bool is_built(const char *backend)
 
 static enum fb_status fail_unknown(const char *name)
 {
-    const char *body = !strncmp(name, "trap-cuda", 9) ? "simt" : name;
     char backend[16];
     if (lacking)
         return fb_fail(FB_DEVICE, "variant '%s' is not known: it may be in the plug-in left out",
                        name);
-    snprintf(backend, sizeof backend, "%.*s", (int)strcspn(body, "-"), body);
-    if (fb_registry_is_backend(backend) && !is_built(backend))
+    snprintf(backend, sizeof backend, "%.*s", (int)strcspn(name, "-"), name);
+    if (fb_backend_find(backend) && !is_built(backend))
         return fb_fail(FB_USAGE,
                        "unknown variant '%s': this program was built without %s (configure says "
                        "why); 'flashback list' shows what it has",
@@ -108,9 +94,9 @@ enum fb_status fb_registry_check(void)
         if (fb_registry_find(v->name) != v)
             return fb_fail(FB_USAGE, "two variants are named '%s': rename one in its descriptor",
                            v->name);
-        if (!v->backend || !fb_registry_is_backend(v->backend))
-            return fb_fail(
-                FB_USAGE, "variant '%s': its backend is not one of " FB_REGISTRY_BACKENDS, v->name);
+        if (!v->backend || !fb_backend_find(v->backend))
+            return fb_fail(FB_USAGE, "variant '%s': its backend is not one of %s", v->name,
+                           fb_backend_names());
     }
     return FB_OK;
 }
@@ -135,28 +121,27 @@ bool fb_registry_lacks(void)
     return lacking;
 }
 
-int fb_variant_is_plugin(const struct fb_variant *variant)
+bool fb_variant_is_plugin(const struct fb_variant *variant)
 {
     for (size_t t = 0; t < added_count; t++)
         for (int i = 0; added[t][i]; i++)
             if (added[t][i] == variant)
-                return 1;
-    return 0;
+                return true;
+    return false;
 }
 
-int fb_variant_is_trap(const struct fb_variant *variant)
+bool fb_variant_is_trap(const struct fb_variant *variant)
 {
-    return !strncmp(variant->name, "trap-", 5);
+    return variant->properties.role & FB_ROLE_TRAP;
 }
 
-int fb_variant_accepts(const struct fb_variant *variant, unsigned what)
+bool fb_variant_is_idle(const struct fb_variant *variant)
 {
-    const size_t end = offsetof(struct fb_variant, accepts) + sizeof variant->accepts;
-    return variant->struct_size >= end && (variant->accepts & what) == what;
+    return variant->properties.role & FB_ROLE_IDLE;
 }
 
-unsigned fb_variant_roundings(const struct fb_variant *variant)
+bool fb_registry_is_idle(const char *name)
 {
-    const size_t end = offsetof(struct fb_variant, roundings) + sizeof variant->roundings;
-    return variant->struct_size >= end ? variant->roundings : 0;
+    const struct fb_variant *variant = fb_registry_find(name);
+    return variant && fb_variant_is_idle(variant);
 }

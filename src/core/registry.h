@@ -27,9 +27,6 @@ enum fb_status fb_registry_require(const char *name);
 
 /* A name goes into keys, files and tables: a-z, 0-9 and '-', at most 63 of them. */
 bool fb_registry_is_name(const char *name);
-/* Is it one of cpu, simt, sm80, sm90, cublas, cudnn? */
-bool fb_registry_is_backend(const char *backend);
-#define FB_REGISTRY_BACKENDS "cpu, simt, sm80, sm90, cublas, cudnn"
 
 /* FB_USAGE, with the name and what to do, when a built-in variant has a name that is none or that
  * another one has, or a backend that does not exist. */
@@ -44,16 +41,13 @@ void fb_registry_lack(void);
 bool fb_registry_lacks(void);
 
 /* Does it come from an added table? */
-int fb_variant_is_plugin(const struct fb_variant *variant);
+bool fb_variant_is_plugin(const struct fb_variant *variant);
 
 /* Traps are variants that make a classic mistake on purpose; `list` hides them. */
-int fb_variant_is_trap(const struct fb_variant *variant);
+bool fb_variant_is_trap(const struct fb_variant *variant);
 
-/* Does the variant accept that (FB_ACCEPT_*)? A descriptor from before there was such a member does
- * not. */
-int fb_variant_accepts(const struct fb_variant *variant, unsigned what);
-
-/* FB_ROUNDS_*; 0 from a descriptor from before there was such a member. */
-unsigned fb_variant_roundings(const struct fb_variant *variant);
+/* The variant that computes nothing, which is timed and never judged; and is that its name? */
+bool fb_variant_is_idle(const struct fb_variant *variant);
+bool fb_registry_is_idle(const char *name);
 
 #endif

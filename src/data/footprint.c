@@ -34,7 +34,7 @@ enum fb_status fb_plan_make(struct fb_plan *plan, const struct fb_problem *probl
     memset(&args, 0, sizeof args);
     FB_TRY(fb_layout_make(&args, place, problem, 0));
     if (variant)
-        FB_TRY(variant->sizes(problem, numerics, &saved, &workspace));
+        FB_TRY(variant->sizes(variant, problem, numerics, &saved, &workspace));
     add(&plan->inputs, place, inputs, sizeof inputs / sizeof *inputs);
     add(&plan->forward, place, forward, sizeof forward / sizeof *forward);
     add(&plan->outputs, place, outputs, sizeof outputs / sizeof *outputs);

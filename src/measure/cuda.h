@@ -8,9 +8,6 @@
 
 #include "measure/device.h"
 
-/* NULL, or why variants of this backend cannot run here. */
-const char *fb_cuda_refuse(const char *backend);
-
 /* The device of this process, with a context and a stream. */
 enum fb_status fb_cuda_open(struct fb_device **device);
 

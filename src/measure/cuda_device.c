@@ -3,7 +3,6 @@
  * cuda_device.c: opens the CUDA device: context, stream, timer, flush buffer, meter.
  */
 #include <cuda_runtime_api.h>
-#include <string.h>
 
 #include "core/status.h"
 #include "kernels/cuda/device.h"
@@ -17,14 +16,6 @@ enum fb_status fb_cuda_status(int error, const char *what)
     cudaGetLastError(); /* where it is not sticky, the next call starts afresh */
     return fb_fail(FB_DEVICE, "%s: %s (%s)", what, cudaGetErrorString((cudaError_t)error),
                    cudaGetErrorName((cudaError_t)error));
-}
-
-/* What a backend's kernels ask of the device, and the harness's own, which hash and search the
- * buffers of every backend. Of the libraries' needs their variants speak. */
-const char *fb_cuda_refuse(const char *backend)
-{
-    const char *why = !strcmp(backend, "sm90") ? fb_cuda_why_not_90a() : NULL;
-    return why ? why : fb_cuda_why_not(!strcmp(backend, "sm80") ? 80 : 75);
 }
 
 static struct fb_memory memory;

@@ -5,12 +5,6 @@
 #include "core/status.h"
 #include "measure/cuda.h"
 
-const char *fb_cuda_refuse(const char *backend)
-{
-    (void)backend;
-    return "this program was built without CUDA";
-}
-
 enum fb_status fb_cuda_open(struct fb_device **device)
 {
     *device = NULL;

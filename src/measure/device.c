@@ -4,8 +4,8 @@
  */
 #include "measure/device.h"
 
-#include <string.h>
-
+#include "core/backends.h"
+#include "core/offer.h"
 #include "core/processors.h"
 #include "core/status.h"
 #include "measure/cuda.h"
@@ -64,29 +64,20 @@ static struct fb_device host = {.kind = "cpu",
                                 .probe = probe_host,
                                 .rival = rival_host};
 
-static bool is_host(const char *backend)
-{
-    return !strcmp(backend, "cpu");
-}
-
-const char *fb_device_why_not(const char *backend)
-{
-    return is_host(backend) ? NULL : fb_cuda_refuse(backend);
-}
-
 const char *fb_variant_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
                                const struct fb_numerics *numerics)
 {
-    const char *why = fb_device_why_not(variant->backend);
-    return why ? why : variant->why_not(problem, numerics);
+    const char *why = fb_backend_why_not(fb_backend_find(variant->backend));
+    return why ? why : fb_offer_why_not(variant, problem, numerics);
 }
 
-enum fb_status fb_device_open(const char *backend, struct fb_device **device)
+enum fb_status fb_device_open(const char *name, struct fb_device **device)
 {
-    const char *why = fb_device_why_not(backend);
+    const struct fb_backend *backend = fb_backend_find(name);
+    const char *why = fb_backend_why_not(backend);
     if (why)
         return fb_fail(FB_REFUSED, "%s", why);
-    if (!is_host(backend))
+    if (!backend->is_host)
         return fb_cuda_open(device);
     host.timer = fb_timer_cpu();
     *device = &host;

@@ -39,11 +39,7 @@ struct fb_device {
     enum fb_status (*rival)(struct fb_device *device, struct fb_rival **rival);
 };
 
-/* Why a variant of this backend cannot run on this machine with this program, or NULL: no device,
- * too low a compute capability, a program built for other devices. Starts no CUDA context. */
-const char *fb_device_why_not(const char *backend);
-
-/* fb_device_why_not, then the variant's own why_not. */
+/* What the machine says (fb_backend_why_not), then what the variant says (fb_offer_why_not). */
 const char *fb_variant_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
                                const struct fb_numerics *numerics);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/registry.h"
 #include "report/figures.h"
 #include "report/grouping.h"
 #include "report/table_private.h"
@@ -21,7 +22,7 @@ struct slice {
 static bool usable(const struct fb_record *r, int dtype)
 {
     return r->dtype == dtype && r->nq == r->nk && r->nq > 0 && fb_record_done(r) &&
-           !isnan(r->tensor.dq.rel_l2) && strcmp(fb_text(r->variant), "null") != 0;
+           !isnan(r->tensor.dq.rel_l2) && !fb_registry_is_idle(fb_text(r->variant));
 }
 
 /* Equal but for length, seed, batch and heads (the error does not grow with these) and for what the

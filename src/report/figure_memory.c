@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/registry.h"
 #include "report/figures.h"
 #include "report/grouping.h"
 #include "report/table_private.h"
@@ -16,7 +17,7 @@ static bool usable(const struct fb_record *r, int dtype)
 {
     return r->dtype == dtype && r->nq == r->nk && r->nq > 0 && r->b > 0 && r->h > 0 &&
            !isnan(fb_record_extra_bytes(r)) && fb_record_done(r) &&
-           strcmp(fb_text(r->variant), "null") != 0;
+           !fb_registry_is_idle(fb_text(r->variant));
 }
 
 /* Equal but for variant, length and batch. */

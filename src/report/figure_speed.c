@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/registry.h"
 #include "report/figures.h"
 #include "report/grouping.h"
 #include "report/table_private.h"
@@ -93,7 +94,7 @@ static void add_records(struct fb_figure_data *data, const struct fb_panels *pan
         const struct fb_record *r = &data->results->records[i];
         char panel[160];
         if (r->dtype != data->dtype || fb_figure_timed(r, data->dtype) != timed_ones ||
-            !fb_figure_comparable(data, r) || !strcmp(fb_text(r->variant), "null") ||
+            !fb_figure_comparable(data, r) || fb_registry_is_idle(fb_text(r->variant)) ||
             (fb_record_done(r) && isnan(r->bwd.ms)))
             continue;
         fb_figure_panel(data, r, panel);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/registry.h"
 #include "report/grouping.h"
 #include "report/table_private.h"
 
@@ -23,7 +24,7 @@ bool fb_figure_timed(const struct fb_record *record, int dtype)
 {
     return record->dtype == dtype && fb_record_done(record) && record->bwd.tflops > 0 &&
            isfinite(record->bwd.tflops) && record->outcome != FB_OUTCOME_FAIL &&
-           strcmp(fb_text(record->variant), "null") != 0;
+           !fb_registry_is_idle(fb_text(record->variant));
 }
 
 static bool standard(const struct fb_record *r)

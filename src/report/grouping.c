@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/status.h"
 
 /* ---- Labels -----------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ void fb_label_variant(const struct fb_record *record, char label[FB_LABEL])
 int64_t fb_threads_of(const struct fb_record *record)
 {
     const bool named = record->threads != FB_MISSING_INT;
-    return named && !strcmp(fb_text(record->backend), "cpu") ? record->threads : 0;
+    return named && fb_backend_is_host(fb_text(record->backend)) ? record->threads : 0;
 }
 
 bool fb_threads_differ(const struct fb_record *a, const struct fb_record *b)

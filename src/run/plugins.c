@@ -21,14 +21,6 @@
 /* ---- Stand-ins ----------------------------------------------------------------------------------
  */
 
-static const char *ask_a_worker(const struct fb_problem *problem,
-                                const struct fb_numerics *numerics)
-{
-    (void)problem;
-    (void)numerics;
-    return NULL;
-}
-
 /* Lives as long as the process: the registry keeps it. */
 struct stand_in {
     struct fb_variant variant;
@@ -61,7 +53,6 @@ static enum fb_status add_stand_in(const char *path, char *text)
         .backend = strdup(word[1]),
         .summary = strdup(rest),
         .properties = {.deterministic = (unsigned)deterministic, .gemms = (int)gemms},
-        .why_not = ask_a_worker,
     };
     made->table[0] = &made->variant;
     if (!made->variant.name || !made->variant.backend || !made->variant.summary)

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "run/provenance.h"
 
 #include <stdbool.h>
@@ -10,17 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
-#ifdef HAVE_CUDA
-#include "kernels/dense/cublas.h" /* and which of the vendor's */
-#endif
-#ifdef HAVE_CUDNN
-#include "kernels/cudnn/library.h"
-#endif
 #include "core/blas.h"
 #include "measure/machine.h"
 
@@ -40,30 +31,16 @@ static enum fb_status add_machine(struct fb_run *facts)
     return fb_run_set(facts, "hdf5_version", "%s", library);
 }
 
-const char *fb_facts_cudnn(void)
+/* Which of the vendor's libraries run, or why not. */
+static enum fb_status add_libraries(struct fb_run *facts)
 {
-#ifdef HAVE_CUDNN
-    static char text[32];
-    const char *why;
-    const struct fb_cudnn_library *library = fb_cudnn_library(&why);
-    if (!library)
-        return why;
-    const size_t version = library->version();
-    snprintf(text, sizeof text, "%zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
-    return text;
-#else
-    return "built without its headers";
-#endif
-}
-
-const char *fb_facts_cublas(void)
-{
-#ifdef HAVE_CUDA
-    const char *why = fb_cublas_why_not();
-    return why ? why : fb_cublas_version();
-#else
-    return "built without CUDA";
-#endif
+    const struct fb_backend *backend;
+    for (int i = 0; (backend = fb_backend_at(i)); i++) {
+        const char *library = fb_backend_library(backend);
+        if (library)
+            FB_TRY(fb_run_set(facts, backend->name, "%s", library));
+    }
+    return FB_OK;
 }
 
 /* Where a path begins in an argument whose folders are nobody else's affair: that of the output,
@@ -153,7 +130,6 @@ enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_option
 {
     FB_TRY(add_command(facts, options));
     FB_TRY(add_machine(facts));
-    FB_TRY(fb_run_set(facts, "cudnn", "%s", fb_facts_cudnn()));
-    FB_TRY(fb_run_set(facts, "cublas", "%s", fb_facts_cublas()));
+    FB_TRY(add_libraries(facts));
     return experiment ? add_experiment(facts, options, experiment) : FB_OK;
 }

@@ -16,9 +16,4 @@ enum fb_status fb_facts_check_environment(void);
 enum fb_status fb_facts_collect(struct fb_run *facts, const struct fb_run_options *options,
                                 const struct fb_experiment *experiment);
 
-/* The version of the vendor's library that is found at run time, or why there is none. One line;
- * valid until the next call. */
-const char *fb_facts_cudnn(void);
-const char *fb_facts_cublas(void);
-
 #endif

@@ -106,8 +106,8 @@ static enum fb_status print_case(const struct fb_case *one, const char *given)
     const struct fb_variant *variant = fb_registry_find(one->variant);
     FB_TRY(fb_numerics_parse(&numerics, one->numerics));
     FB_TRY(fb_problem_parse(&problem, one->problem));
-    const char *why = fb_variant_why_not(variant, &problem, &numerics);
-    why = !given ? why : *given ? given : NULL;
+    const char *why = given ? given : fb_variant_why_not(variant, &problem, &numerics);
+    why = why && *why ? why : NULL;
     printf("%-8s %s%s%s\n", why ? "refused" : "run", one->key, why ? "  # " : "", why ? why : "");
     fb_problem_free(&problem);
     return FB_OK;

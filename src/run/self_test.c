@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "run/supervisor.h"
@@ -31,7 +32,7 @@ static bool is_met(const struct fb_expectation *want, const struct fb_record *re
 /* A trap that runs on a device, where there is none. */
 static bool is_skipped(const struct fb_record *record)
 {
-    return record->outcome == FB_OUTCOME_REFUSED && strcmp(fb_text(record->backend), "cpu");
+    return record->outcome == FB_OUTCOME_REFUSED && !fb_backend_is_host(fb_text(record->backend));
 }
 
 static enum fb_status take_record(void *user, size_t position, const struct fb_record *record)

@@ -40,11 +40,13 @@ static enum fb_status ask_variant(struct fb_bench *bench)
     const char *why = fb_variant_why_not(bench->variant, problem, &bench->numerics);
     if (why)
         return fb_fail(FB_REFUSED, "%s", *why ? why : "the variant gives no reason");
-    enum fb_status status = bench->variant->sizes(problem, &bench->numerics, &bench->saved_bytes,
-                                                  &bench->workspace_bytes);
-    if (status != FB_OK) /* where it has left a message of its own, that one stays */
+    enum fb_status status = bench->variant->sizes(bench->variant, problem, &bench->numerics,
+                                                  &bench->saved_bytes, &bench->workspace_bytes);
+    if (status != FB_OK) { /* where it has left a message of its own, that one stays */
         fb_fail(status, "sizes: the variant returned '%s'", fb_status_name(status));
-    return status;
+        return status;
+    }
+    return fb_describe_kernel(&bench->record, bench->variant, problem, &bench->numerics);
 }
 
 enum fb_status fb_bench_ask(struct fb_bench *bench)
@@ -83,8 +85,8 @@ static enum fb_status prepare(struct fb_bench *bench)
     if (!bench->variant->prepare)
         return FB_OK;
     mark(bench, FB_STAGE_PREPARE);
-    enum fb_status status =
-        bench->variant->prepare(&bench->host.ctx, &bench->problem, &bench->numerics, &bench->state);
+    enum fb_status status = bench->variant->prepare(
+        bench->variant, &bench->host.ctx, &bench->problem, &bench->numerics, &bench->state);
     unmark(bench);
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "prepare");
 }
@@ -129,7 +131,7 @@ void fb_bench_close(struct fb_bench *bench)
         return;
     if (bench->state && bench->variant->release) {
         mark(bench, FB_STAGE_RELEASE);
-        bench->variant->release(&bench->host.ctx, bench->state);
+        bench->variant->release(bench->variant, &bench->host.ctx, bench->state);
         unmark(bench);
     }
     bench->state = NULL;
@@ -142,8 +144,8 @@ void fb_bench_close(struct fb_bench *bench)
 enum fb_status fb_bench_forward(struct fb_bench *bench)
 {
     mark(bench, FB_STAGE_FORWARD);
-    enum fb_status status =
-        bench->variant->forward(&bench->host.ctx, bench->state, &bench->buffers.args);
+    enum fb_status status = bench->variant->forward(bench->variant, &bench->host.ctx, bench->state,
+                                                    &bench->buffers.args);
     if (fb_device_is_host(bench->device))
         unmark(bench);
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "forward");
@@ -152,8 +154,8 @@ enum fb_status fb_bench_forward(struct fb_bench *bench)
 enum fb_status fb_bench_backward(struct fb_bench *bench)
 {
     mark(bench, FB_STAGE_BACKWARD);
-    enum fb_status status =
-        bench->variant->backward(&bench->host.ctx, bench->state, &bench->buffers.args);
+    enum fb_status status = bench->variant->backward(bench->variant, &bench->host.ctx, bench->state,
+                                                     &bench->buffers.args);
     if (fb_device_is_host(bench->device))
         unmark(bench);
     return status == FB_OK ? FB_OK : fb_host_context_fail(&bench->host, status, "backward");

@@ -93,7 +93,7 @@ enum fb_status fb_check_compare(struct fb_bench *bench, const struct fb_args *ou
     const struct fb_declaration declared = {.numerics = &bench->numerics,
                                             .bm = bench->record.bm,
                                             .bn = bench->record.bn,
-                                            .roundings = fb_variant_roundings(bench->variant)};
+                                            .roundings = bench->variant->properties.roundings};
     return fb_judge_compare(bench->shared->judge, &declared, outputs, judgement);
 }
 

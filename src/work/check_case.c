@@ -6,19 +6,12 @@
  */
 #include "work/check_case.h"
 
-#include <string.h>
-
+#include "core/registry.h"
 #include "core/status.h"
 #include "measure/memory.h"
 #include "work/check_call.h"
 #include "work/check_determinism.h"
 #include "work/check_replay.h"
-
-/* The one variant that computes nothing, by name: a descriptor that forgets its GEMMs is judged. */
-static bool is_null_variant(const struct fb_bench *bench)
-{
-    return !strcmp(bench->variant->name, "null");
-}
 
 /* ---- Judgement ----------------------------------------------------------------------------------
  */
@@ -197,7 +190,7 @@ enum fb_status fb_bench_check(struct fb_bench *bench, bool *timeable)
     store_plan(bench);
     *timeable = true;
     bench->record.outcome = FB_OUTCOME_UNJUDGED;
-    if (is_null_variant(bench)) /* nothing is computed, so there is nothing to judge */
+    if (fb_variant_is_idle(bench->variant)) /* nothing is computed, so there is nothing to judge */
         return FB_OK;
     FB_TRY(run_check(bench, &findings));
     if (!bench->torn)

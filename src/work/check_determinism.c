@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/mix.h"
+#include "core/backends.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "core/tensor.h"
@@ -51,7 +52,7 @@ static enum condition condition_of(const struct fb_bench *bench, int run, int ru
     if (run < runs - 2 * quarter)
         return AT_REST;
     if (run < runs - quarter || bench->shared->threads < 2 ||
-        strcmp(bench->variant->backend, "cpu"))
+        !fb_backend_is_host(bench->variant->backend))
         return LOADED;
     return FEWER_THREADS;
 }
@@ -198,10 +199,10 @@ static const struct fb_variant *find_control(const struct fb_bench *bench)
 
 static int64_t key_tiles_of(const struct fb_bench *bench, const struct fb_variant *variant)
 {
-    int64_t bm = 0, bn = 0;
-    if (variant->tiles)
-        variant->tiles(&bench->shared->problem, &bench->numerics, &bm, &bn);
-    return bn > 0 ? (bench->shared->problem.nk + bn - 1) / bn : 1;
+    struct fb_description what = {0};
+    if (variant->describe)
+        variant->describe(variant, &bench->shared->problem, &bench->numerics, &what);
+    return what.bn > 0 ? (bench->shared->problem.nk + what.bn - 1) / what.bn : 1;
 }
 
 /* Runs the control on the inputs of the case, under the same conditions and as often, or until it

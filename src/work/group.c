@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/numerics.h"
 #include "core/problem.h"
+#include "core/offer.h"
 #include "core/processors.h"
 #include "core/registry.h"
 #include "core/status.h"
@@ -119,8 +120,9 @@ static enum fb_status check_bench(struct work *work, struct fb_bench *bench)
 {
     bool timeable = false;
     enum fb_status status = fb_bench_ask(bench);
-    if (status == FB_OK && work->shared.keep && !fb_variant_accepts(bench->variant, FB_ACCEPT_KEEP))
-        status = fb_fail(FB_REFUSED, "takes no dropout mask from outside, which this data has");
+    if (status == FB_OK && work->shared.keep && !fb_offer_has_term(bench->variant, FB_TERM_KEEP))
+        status =
+            fb_fail(FB_REFUSED, "keep: not offered, and this data has a dropout mask of its own");
     if (status == FB_OK) {
         FB_TRY(open_judge(work));
         status = fb_bench_check(bench, &timeable);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "cases/protocol.h"
@@ -40,18 +41,21 @@ static enum fb_status check_variant(const char *path, int index, const struct fb
         return fb_fail(FB_USAGE,
                        "plug-in '%s': the name of its variant %d is not of a-z, 0-9 and '-'", path,
                        index);
-    if (fb_registry_find(v->name) || fb_variant_is_trap(v))
+    if (fb_registry_find(v->name))
         return fb_fail(FB_USAGE, "plug-in '%s': the name '%s' is taken", path, v->name);
-    if (!v->backend || !fb_registry_is_backend(v->backend))
+    if (!v->backend || !fb_backend_find(v->backend))
+        return fb_fail(FB_USAGE, "plug-in '%s': the backend of '%s' is not one of %s", path,
+                       v->name, fb_backend_names());
+    if (v->properties.role)
         return fb_fail(FB_USAGE,
-                       "plug-in '%s': the backend of '%s' is not one of " FB_REGISTRY_BACKENDS,
-                       path, v->name);
+                       "plug-in '%s': '%s' has a role, which built-in variants alone have", path,
+                       v->name);
     if (!is_line(v->summary))
         return fb_fail(FB_USAGE, "plug-in '%s': '%s' lacks a summary of one line", path, v->name);
-    if (!v->why_not || !v->sizes || !v->forward || !v->backward || !v->prepare != !v->release)
+    if (!v->sizes || !v->forward || !v->backward || !v->prepare != !v->release)
         return fb_fail(FB_USAGE,
-                       "plug-in '%s': '%s' lacks one of why_not, sizes, forward and backward, or "
-                       "has one of prepare and release",
+                       "plug-in '%s': '%s' lacks one of sizes, forward and backward, or has one of "
+                       "prepare and release",
                        path, v->name);
     return FB_OK;
 }

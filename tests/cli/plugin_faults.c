@@ -16,6 +16,8 @@
 enum fault {
     SOUND,
     OLD_ABI,
+    NEW_ABI,
+    HAS_ROLE,
     OTHER_SIZE,
     NO_NAME,
     TAKEN_NAME,
@@ -33,8 +35,8 @@ enum fault {
     ERROR,
     RESTLESS_BIAS,
     RESTLESS_IN_TURN,
-    CRASH_TILES,
-    HANG_TILES,
+    CRASH_DESCRIBE,
+    HANG_DESCRIBE,
     ROUNDS_UP,
     TRAPS_FLOATS,
     CHANGES_PROBLEM,
@@ -144,33 +146,38 @@ __attribute__((destructor)) static void leave(void)
         pause();
 }
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
+static const char *why_not(const struct fb_variant *self, const struct fb_problem *p,
+                           const struct fb_numerics *n)
 {
+    (void)self;
     (void)n;
     if (FAULT == CRASH_ASKED)
         crash();
     if (FAULT == NO_REASON)
         return "";
-    return p->dtype == FB_FP32 && p->nq == 1 && p->nk == 1 && p->h == 1 && !p->sink &&
-                   (p->b == 1 || !p->bias)
-               ? NULL
-               : "only one query and one key of fp32 an item";
+    return p->nq == 1 && p->nk == 1 && p->h == 1 && (p->b == 1 || !p->bias) ? NULL
+                                                                            : "n: must be 1, and h";
 }
 
-static void tiles(const struct fb_problem *p, const struct fb_numerics *n, int64_t *bm, int64_t *bn)
+static void describe(const struct fb_variant *self, const struct fb_problem *p,
+                     const struct fb_numerics *n, struct fb_description *what)
 {
+    (void)self;
     (void)p;
     (void)n;
-    if (FAULT == CRASH_TILES)
+    if (FAULT == CRASH_DESCRIBE)
         crash();
-    while (FAULT == HANG_TILES)
+    while (FAULT == HANG_DESCRIBE)
         pause();
-    *bm = *bn = 1;
+    what->bm = what->bn = 1;
+    memset(what->text, '\a', sizeof what->text); /* neither a line nor ended */
+    memcpy(what->text, "one row\n", 8);
 }
 
-static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics *n, size_t *saved,
-                            size_t *workspace)
+static enum fb_status sizes(const struct fb_variant *self, const struct fb_problem *p,
+                            const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    (void)self;
     (void)p;
     (void)n;
     *saved = *workspace = 0;
@@ -179,8 +186,10 @@ static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics
 
 static float own_lse; /* what OWN_LSE's forward wrote, an ulp beside the truth, and clings to */
 
-static enum fb_status forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                              const struct fb_args *a)
 {
+    (void)self;
     const int64_t d = a->problem->d;
     (void)ctx;
     (void)state;
@@ -222,9 +231,11 @@ static float late_error(void)
     return (FAULT == NOW_AND_THEN && calls == 7) || (FAULT == LATER && calls > 2) ? 1 : 0;
 }
 
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *a)
 {
     const size_t b = (size_t)a->problem->b, d = sizeof(float) * b * (size_t)a->problem->d;
+    (void)self;
     (void)state;
     if (FAULT == CRASH)
         crash();
@@ -257,17 +268,31 @@ static enum fb_status backward(struct fb_context *ctx, void *state, const struct
 }
 
 static const struct fb_variant faulty = {
-    .abi_version = FAULT == OLD_ABI ? 0 : FB_ABI_VERSION,
+    .abi_version = FAULT == OLD_ABI   ? FB_ABI_VERSION - 1
+                   : FAULT == NEW_ABI ? FB_ABI_VERSION + 1
+                                      : FB_ABI_VERSION,
     .struct_size = FAULT == OTHER_SIZE ? 64 : sizeof(struct fb_variant),
     .name = FAULT == NO_NAME      ? "My Kernel"
             : FAULT == TAKEN_NAME ? "cpu-split"
                                   : "faulty",
     .summary = "misbehaves on purpose",
     .backend = "cpu",
-    .properties = {.deterministic = FAULT == NOW_AND_THEN ? 0 : FB_DET_ALL, .gemms = 5},
+    .properties = {.deterministic = FAULT == NOW_AND_THEN ? 0 : FB_DET_ALL,
+                   .gemms = 5,
+                   .role = FAULT == HAS_ROLE ? FB_ROLE_IDLE : 0},
+    .offer = {.dtypes = FB_BIT(FB_FP32),
+              .masks = FB_ANY,
+              .terms = FB_ANY & ~FB_BIT(FB_TERM_SINK) & ~FB_BIT(FB_TERM_KEEP),
+              .biases = FB_ANY,
+              .layouts = FB_ANY,
+              .dkv = FB_ANY,
+              .dq = FB_ANY,
+              .delta = FB_ANY,
+              .lse = FB_ANY,
+              .round = FB_ANY},
     .why_not = why_not,
     .sizes = sizes,
-    .tiles = tiles,
+    .describe = describe,
     .forward = forward,
     .backward = FAULT == NO_BACKWARD ? NULL : backward,
 };

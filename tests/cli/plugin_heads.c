@@ -25,26 +25,31 @@ static uint16_t narrow(float value)
     return (uint16_t)(bits >> 16);
 }
 
-static const char *why_not(const struct fb_problem *p, const struct fb_numerics *n)
+static const char *why_not(const struct fb_variant *self, const struct fb_problem *p,
+                           const struct fb_numerics *n)
 {
+    (void)self;
     (void)n;
-    return p->b == 1 && p->h == 2 && p->hk == 1 && p->nq == 1 && p->nk == 1 && p->dtype == FB_BF16
+    return p->b == 1 && p->h == 2 && p->hk == 1 && p->nq == 1 && p->nk == 1
                ? NULL
-               : "only b=1, h=2, hk=1, n=1 of bf16";
+               : "h: only b=1, h=2, hk=1, n=1";
 }
 
-static enum fb_status sizes(const struct fb_problem *p, const struct fb_numerics *n, size_t *saved,
-                            size_t *workspace)
+static enum fb_status sizes(const struct fb_variant *self, const struct fb_problem *p,
+                            const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    (void)self;
     (void)p;
     (void)n;
     *saved = *workspace = 0;
     return FB_OK;
 }
 
-static enum fb_status forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status forward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                              const struct fb_args *a)
 {
     const size_t bytes = sizeof(uint16_t) * (size_t)a->problem->dv;
+    (void)self;
     (void)ctx;
     (void)state;
     for (int64_t h = 0; h < 2; h++) {
@@ -54,11 +59,13 @@ static enum fb_status forward(struct fb_context *ctx, void *state, const struct 
     return FB_OK;
 }
 
-static enum fb_status backward(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *a)
 {
     const size_t bytes = sizeof(uint16_t) * (size_t)a->problem->d;
     const uint16_t *first = a->dout.data, *second = first + a->dout.stride[1];
     uint16_t *dv = a->dv.data, *dq = a->dq.data;
+    (void)self;
     (void)ctx;
     (void)state;
     for (int64_t c = 0; c < a->problem->dv; c++)
@@ -76,12 +83,22 @@ static const struct fb_variant heads = {
     .name = "heads",
     .summary = "a bit too many or too few",
     .backend = "cpu",
-    .properties = {.deterministic = FB_DET_ALL, .gemms = 5},
+    .properties = {.deterministic = FB_DET_ALL, .gemms = 5, .roundings = ROUNDINGS},
+    .offer = {.dtypes = FB_BIT(FB_BF16),
+              .masks = FB_ANY,
+              .terms = FB_ANY & ~FB_BIT(FB_TERM_KEEP),
+              .biases = FB_ANY,
+              .layouts = FB_ANY,
+              .dkv = FB_ANY,
+              .dq = FB_ANY,
+              .ps = FB_ANY,
+              .delta = FB_ANY,
+              .lse = FB_ANY,
+              .round = FB_ANY},
     .why_not = why_not,
     .sizes = sizes,
     .forward = forward,
     .backward = backward,
-    .roundings = ROUNDINGS,
 };
 
 const struct fb_variant *const *fb_plugin_variants(void)

@@ -35,7 +35,7 @@ max_samples = 6
 max_seconds = 0.2
 INI
 expect 0 "" "--dry-run" "$flashback" run "$scratch/mine.ini" --plugin "$mine" --dry-run
-grep -q '^refused  mine|.*only dtype=fp32' "$scratch/out" && grep -q '^run  *mine|' "$scratch/out"
+grep -q '^refused  mine|.*dtype: offers fp32' "$scratch/out" && grep -q '^run  *mine|' "$scratch/out"
 ok $? "... asks the plug-in for its refusals"
 expect 0 "" "it is timed beside a built-in variant" "$flashback" run -q "$scratch/mine.ini" \
     --plugin "$mine" -o "$scratch/mine.h5"
@@ -89,7 +89,9 @@ echo 'int nothing;' >"$scratch/empty.c"
 $cc -shared -fPIC -o "$scratch/empty.so" "$scratch/empty.c"
 expect 2 "does not export fb_plugin_variants" "an object that is no plug-in" "$flashback" check \
     --plugin "$scratch/empty.so"
-refused OLD_ABI "version 0 of flashback.h.*has 1" "one for another version of the header"
+refused OLD_ABI "version 1 of flashback.h.*has 2" "one for an older version of the header"
+refused NEW_ABI "version 3 of flashback.h.*has 2" "... and for a newer one"
+refused HAS_ROLE "'faulty' has a role" "one that wants not to be judged"
 refused OTHER_SIZE "64 bytes" "one with another struct"
 refused NO_NAME "not of a-z" "one with an impossible name"
 refused TAKEN_NAME "'cpu-split' is taken" "one with a name that is taken"
@@ -126,7 +128,7 @@ build NO_REASON
 expect 3 "'faulty' refused every case" "a refusal without a reason" check NO_REASON
 grep -Eq '^  faulty +refused +the variant gives no reason' "$scratch/out"
 ok $? "... says that it has none"
-misbehaves CRASH_TILES "crashed +killed by signal 11 .*in prepare" "a crash when asked for tiles is one, too"
+misbehaves CRASH_DESCRIBE "crashed +killed by signal 11 .*in prepare" "a crash when asked what will run is one, too"
 misbehaves CHANGES_PROBLEM "fail .*the problem was changed" "a change of the problem is found"
 build CHANGES_LENGTHS
 for faulty in SOUND CHANGES_LENGTHS; do
@@ -179,7 +181,7 @@ for fault in SOUND BATCH_BOUND; do
     ok $? "$fault: bits that depend on the batch are a property, and told"
 done
 misbehaves RESTLESS_IN_TURN "fail .* 3 of 10 " "runs in which any gradient differs are counted once"
-for fault in HANG HANG_TILES; do
+for fault in HANG HANG_DESCRIBE; do
     build $fault
 done
 cat >"$scratch/hang.ini" <<'INI'
@@ -193,10 +195,10 @@ INI
 [ $? -eq 1 ] && grep -q 'faulty .*hung .*deadline of 1 s in backward' "$scratch/out" &&
     grep -q 'cpu-split .*pass' "$scratch/out"
 ok $? "a hang is a hang, and the run goes on"
-"$flashback" check -q "$scratch/hang.ini" --plugin "$scratch/HANG_TILES.so" -v faulty -v cpu-split >"$scratch/out" 2>&1
+"$flashback" check -q "$scratch/hang.ini" --plugin "$scratch/HANG_DESCRIBE.so" -v faulty -v cpu-split >"$scratch/out" 2>&1
 [ $? -eq 1 ] && grep -q 'faulty .*hung .*deadline of 1 s in prepare' "$scratch/out" &&
     grep -q 'cpu-split .*pass' "$scratch/out"
-ok $? "... when asked for tiles, too"
+ok $? "... when asked what will run, too"
 
 # ---- Those that do so when they are loaded: nothing of theirs is known, the rest goes on
 for fault in CRASH_LOADING EXIT_LOADING; do

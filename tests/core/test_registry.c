@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "tests/tap.h"
@@ -17,23 +18,26 @@ static void test_words(void)
                !fb_registry_is_name("Cpu-Hello") && !fb_registry_is_name("a b") &&
                !fb_registry_is_name("a|b"),
            "no names");
-    tap_ok(fb_registry_is_backend("cpu") && fb_registry_is_backend("cudnn") &&
-               !fb_registry_is_backend("gpu") && !fb_registry_is_backend(""),
-           "backends");
+    tap_ok(fb_backend_find("cpu") && fb_backend_find("cudnn") && !fb_backend_find("gpu") &&
+               !fb_backend_find(""),
+           "backends: %s", fb_backend_names());
+    tap_ok(fb_backend_is_host("cpu") && !fb_backend_is_host("simt") && !fb_backend_is_host("gpu"),
+           "one of them is the host");
+    tap_ok(!fb_backend_why_not(fb_backend_find("cpu")), "... which is always there");
 }
 
 /* Whether a program has the CUDA backends or not, an unknown name is told as that, in one line. */
 static void test_unknown(void)
 {
-    static const char *const backends[] = {"cpu", "simt", "sm80", "sm90", "cublas", "cudnn"};
+    const struct fb_backend *backend;
     tap_is_int(fb_registry_require("cpu-split"), FB_OK, "a name that is known");
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+    for (int i = 0; (backend = fb_backend_at(i)); i++) {
         char name[32];
         bool built = false;
         const struct fb_variant *v;
         for (int k = 0; (v = fb_registry_at(k)); k++)
-            built |= !strcmp(v->backend, backends[i]);
-        snprintf(name, sizeof name, "%s-magic", backends[i]);
+            built |= !strcmp(v->backend, backend->name);
+        snprintf(name, sizeof name, "%s-magic", backend->name);
         tap_ok(fb_registry_require(name) == FB_USAGE && strstr(fb_status_message(), name) &&
                    built == !strstr(fb_status_message(), "built without"),
                "%s", fb_status_message());
@@ -54,8 +58,7 @@ static void test_variants(void)
     tap_is_int(fb_registry_check(), FB_OK, "the registry is sound: %s", fb_status_message());
     for (int i = 0; (v = fb_registry_at(i)); i++)
         tap_ok(v->abi_version == FB_ABI_VERSION && v->summary && !strchr(v->summary, '\n') &&
-                   v->why_not && v->sizes && v->forward && v->backward &&
-                   !v->prepare == !v->release,
+                   v->sizes && v->forward && v->backward && !v->prepare == !v->release,
                "%s is whole", v->name);
 }
 

@@ -277,9 +277,10 @@ static void test_memory(void)
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-static enum fb_status big_sizes(const struct fb_problem *p, const struct fb_numerics *n,
-                                size_t *saved, size_t *workspace)
+static enum fb_status big_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                                const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
+    (void)self;
     (void)n;
     *saved = (size_t)(p->b * p->h * p->nq * p->nk) * 2;
     *workspace = 4096;

@@ -234,8 +234,11 @@ static void check_variant(const struct fb_variant *variant, const struct fb_prob
 static bool has_head_size(const struct fb_variant *variant, const struct fb_problem &p)
 {
     const struct fb_numerics numerics = {};
-    const char *why = variant->why_not(&p, &numerics);
+    bool offered = false;
 
+    for (int64_t d : variant->offer.d.list)
+        offered |= d == p.d;
+    const char *why = offered ? variant->why_not(variant, &p, &numerics) : "d:";
     return !why || strncmp(why, "d:", 2) != 0;
 }
 

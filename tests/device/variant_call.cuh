@@ -88,7 +88,7 @@ static void call_make(struct variant_call *x, const struct fb_variant *variant,
     x->args.problem = &x->problem, x->args.numerics = &x->numerics;
     for (int i = 0; i <= LSE; i++)
         tensor_make(x, i);
-    if (variant->sizes(&x->problem, &x->numerics, &saved, &x->bytes[WORKSPACE]) != FB_OK)
+    if (variant->sizes(variant, &x->problem, &x->numerics, &saved, &x->bytes[WORKSPACE]) != FB_OK)
         exit(3);
     CHECK_CUDA(cudaMalloc(&x->block[WORKSPACE], x->bytes[WORKSPACE] + 16));
     x->args.workspace = x->block[WORKSPACE], x->args.workspace_bytes = x->bytes[WORKSPACE];
@@ -111,7 +111,7 @@ static void call_run(struct variant_call *x, bool backward)
         if (i == WORKSPACE || (i >= DQ && i <= DV) == backward)
             CHECK_CUDA(cudaMemset(x->block[i], 0xff, x->bytes[i]));
     enum fb_status status =
-        (backward ? x->variant->backward : x->variant->forward)(&x->ctx, NULL, &x->args);
+        (backward ? x->variant->backward : x->variant->forward)(x->variant, &x->ctx, NULL, &x->args);
     if (status != FB_OK) {
         printf("Bail out! %s returned %d\n", backward ? "backward" : "forward", (int)status);
         exit(1);

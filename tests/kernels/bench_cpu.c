@@ -102,10 +102,10 @@ static int bench(const struct options *o, const char *problem)
             if (cpu_case_prepare(&c, o->variants[v]) != FB_OK)
                 return 1;
             double start = now();
-            o->variants[v]->forward(&c.ctx, NULL, &c.args);
+            o->variants[v]->forward(o->variants[v], &c.ctx, NULL, &c.args);
             fwd[v][r] = now() - start;
             start = now();
-            o->variants[v]->backward(&c.ctx, NULL, &c.args);
+            o->variants[v]->backward(o->variants[v], &c.ctx, NULL, &c.args);
             bwd[v][r] = now() - start;
         }
     }

@@ -23,6 +23,7 @@ int main(void)
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/backends.h"
 #include "core/status.h"
 #include "kernels/cuda/device.h"
 #include "measure/device.h"
@@ -194,7 +195,7 @@ int main(void)
 {
     struct fb_device *device;
     test_archs();
-    tap_ok(fb_device_why_not("cpu") == NULL, "the CPU needs no device");
+    tap_ok(fb_backend_why_not(fb_backend_find("cpu")) == NULL, "the CPU needs no device");
     if (fb_device_open("simt", &device) != FB_OK) {
         tap_skip("cuda runtime: %s", fb_status_message());
         return tap_done();

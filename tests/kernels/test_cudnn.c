@@ -24,6 +24,7 @@ int main(void)
 #include <string.h>
 
 #include "core/numerics.h"
+#include "core/offer.h"
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
@@ -220,7 +221,7 @@ static const char *refusal(const char *name, const char *text, const char *numer
     if (!variant || fb_problem_parse(&problem, text) != FB_OK ||
         fb_numerics_parse(&numerics, numerics_text) != FB_OK)
         return "the test is wrong";
-    const char *why = variant->why_not(&problem, &numerics);
+    const char *why = fb_offer_why_not(variant, &problem, &numerics);
     snprintf(reason, sizeof reason, "%s", why && strncmp(why, "no cuDNN", 8) ? why : "");
     fb_problem_free(&problem);
     return reason;

@@ -235,7 +235,8 @@ static double seconds_of(const struct fb_variant *variant, const char *problem, 
         least = NAN;
     for (int i = 0; i < 3 && !isnan(least); i++) {
         const clock_t start = clock(); /* processor time: other programs do not count */
-        (backward ? variant->backward : variant->forward)(&run.host.ctx, NULL, &run.buffers.args);
+        (backward ? variant->backward : variant->forward)(variant, &run.host.ctx, NULL,
+                                                          &run.buffers.args);
         least = fmin(least, (double)(clock() - start) / CLOCKS_PER_SEC);
     }
     term_run_free(&run);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/numerics.h"
+#include "core/offer.h"
 #include "core/problem.h"
 #include "core/registry.h"
 #include "tests/tap.h"
@@ -31,7 +32,7 @@ static const char *const names[] = {"sm80-atomic", "sm80-split", "sm80-ordered",
 
 static void test_refusal(const char *name, const char *text, int refused)
 {
-    static const char *const reasons[] = {"lengths", "tiles of queries", "dtype=fp16 only"};
+    static const char *const reasons[] = {"nq, nk, b*h:", "tiles:", "dropout:"};
     struct fb_problem problem;
     const struct fb_numerics numerics = fb_numerics_standard;
     const char *why = NULL;
@@ -39,7 +40,7 @@ static void test_refusal(const char *name, const char *text, int refused)
     const int parsed = fb_problem_parse(&problem, text) == FB_OK;
 
     if (parsed) {
-        why = fb_registry_find(name)->why_not(&problem, &numerics);
+        why = fb_offer_why_not(fb_registry_find(name), &problem, &numerics);
         fb_problem_free(&problem);
     }
     for (size_t i = 0; why && i < sizeof reasons / sizeof *reasons; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The sm90 variants without a device: what they refuse, by name, and what they ask memory for. On a
- * machine without an sm_90 device the last reason is the device.
+ * The sm90 variants without a device: what they refuse, by name, and what they ask memory for.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -10,6 +9,7 @@
 #include <string.h>
 
 #include "core/numerics.h"
+#include "core/offer.h"
 #include "core/problem.h"
 #include "core/registry.h"
 #include "tests/tap.h"
@@ -52,7 +52,7 @@ static void test_refusal(const char *name, const char *text, const char *numeric
     if (parsed && numerics_text)
         parsed = fb_numerics_parse(&numerics, numerics_text) == FB_OK;
     if (parsed)
-        why = variant_of(name)->why_not(&problem, &numerics);
+        why = fb_offer_why_not(variant_of(name), &problem, &numerics);
     tap_ok(parsed && why && !strncmp(why, reason, strlen(reason)), "%s, %s %s: %s", name, text,
            numerics_text ? numerics_text : "", why ? why : "taken");
     if (parsed)
@@ -81,11 +81,11 @@ static void test_refusals(const char *name)
         {"n=64,d=128,dtype=bf16,layout=expanded-dout", NULL, "layout"},
         {"b=40000,n=64,d=128,dtype=bf16", NULL, "b, h"},
         {"b=1000,h=1000,n=1000000,d=128,dtype=bf16", NULL, "n:"},
-        {"n=64,d=128,dtype=bf16", "dq=bf16", "numerics"},
-        {"n=64,d=128,dtype=bf16", "dkv=bf16-kahan", "numerics"},
-        {"n=64,d=128,dtype=bf16", "ps=fp32", "numerics"},
-        {"n=64,d=128,dtype=bf16", "delta=recomputed", "numerics"},
-        {"n=64,d=128,dtype=bf16", "lse=bf16", "numerics"},
+        {"n=64,d=128,dtype=bf16", "dq=bf16", "dq"},
+        {"n=64,d=128,dtype=bf16", "dkv=bf16-kahan", "dkv"},
+        {"n=64,d=128,dtype=bf16", "ps=fp32", "ps"},
+        {"n=64,d=128,dtype=bf16", "delta=recomputed", "delta"},
+        {"n=64,d=128,dtype=bf16", "lse=bf16", "lse"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         test_refusal(name, cases[i].problem, cases[i].numerics, cases[i].reason);
@@ -99,7 +99,7 @@ static size_t workspace_of(const char *name, const char *text)
     if (fb_problem_parse(&problem, text) != FB_OK)
         return 0;
     const struct fb_variant *variant = variant_of(name);
-    if (variant->sizes(&problem, &fb_numerics_standard, &saved, &workspace) != FB_OK)
+    if (variant->sizes(variant, &problem, &fb_numerics_standard, &saved, &workspace) != FB_OK)
         workspace = 0;
     tap_ok(saved == 0, "%s saves nothing beside o and lse", name);
     fb_problem_free(&problem);
@@ -135,12 +135,13 @@ static void test_workspace(void)
 static void test_tiles(const char *name, const char *text, int64_t rows, int64_t keys)
 {
     struct fb_problem problem;
-    int64_t bm = 0, bn = 0;
+    const struct fb_variant *variant = variant_of(name);
+    struct fb_description what = {0};
 
     if (fb_problem_parse(&problem, text) != FB_OK)
         return;
-    variant_of(name)->tiles(&problem, &fb_numerics_standard, &bm, &bn);
-    tap_ok(bm == rows && bn == keys, "%s, %s: tiles of %d x %d", name, text, (int)bm, (int)bn);
+    variant->describe(variant, &problem, &fb_numerics_standard, &what);
+    tap_ok(what.bm == rows && what.bn == keys, "%s, %s: %s", name, text, what.text);
     fb_problem_free(&problem);
 }
 
@@ -150,11 +151,11 @@ static void test_wide(void)
     const size_t rows = 8 * 1024, statistics = rows * 2 * 4;
     const size_t parts = (size_t)8 * 1024 * 256 * 2 * 4; /* 8 splits of a group: dK, dV in fp32 */
 
-    test_refusal("sm90-atomic", "n=64,d=256,dtype=bf16", NULL, "d: only 64 and 128");
-    test_refusal("sm90-ordered", "n=64,d=256,dtype=bf16", NULL, "d: only 64 and 128");
-    test_refusal("sm90-split", "n=64,d=192,dtype=bf16", NULL, "d: only 64, 128 and 256");
+    test_refusal("sm90-atomic", "n=64,d=256,dtype=bf16", NULL, "d: offers 64, 128");
+    test_refusal("sm90-ordered", "n=64,d=256,dtype=bf16", NULL, "d: offers 64, 128");
+    test_refusal("sm90-split", "n=64,d=192,dtype=bf16", NULL, "d: offers 64, 128, 256");
     if (!is_built(256)) {
-        test_refusal("sm90-split", "n=64,d=256,dtype=bf16", NULL, "d: the program was built");
+        test_refusal("sm90-split", "n=64,d=256,dtype=bf16", NULL, "d: this program was built");
         return;
     }
     tap_ok(workspace_of("sm90-split", "b=2,h=4,n=1001,d=256,dtype=fp16") == statistics,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/problem.h"
+#include "measure/device.h"
 #include "tests/cpu_case.h"
 #include "tests/tap.h"
 #include "tests/term_case.h"
@@ -68,7 +69,7 @@ static void judge_problem(const char *problem, const char *numerics, const char 
         return;
     }
     for (int v = 0; v < variant_count; v++)
-        if (!variants[v]->why_not(&c.problem, &c.numerics) &&
+        if (!fb_variant_why_not(variants[v], &c.problem, &c.numerics) &&
             !term_case_passes(&c, variants[v], 3)) {
             tap_note("%s: %s %s %s", variants[v]->name, problem, numerics, recipe);
             bad[v]++;

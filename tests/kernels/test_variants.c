@@ -12,6 +12,7 @@
 
 #include "kernels/cpu/ops.h"
 #include "kernels/cpu/threads.h"
+#include "measure/device.h"
 #include "tests/cpu_case.h"
 #include "tests/tap.h"
 
@@ -169,7 +170,7 @@ static void test_numerics(const struct fb_variant *variant)
         if (!tap_case(&c, text, numerics[i].text, 2, 1))
             continue;
         cpu_case_reference(&c);
-        if (variant->why_not(&c.problem, &c.numerics)) {
+        if (fb_variant_why_not(variant, &c.problem, &c.numerics)) {
             refused++;
         } else {
             bad += !agrees(&c, variant, numerics[i].text, numerics[i].allowed);
@@ -238,9 +239,9 @@ static void test_refusals(const struct fb_variant *variant)
     struct cpu_case c;
     if (!tap_case(&c, "n=8,d=8", "", 1, 0))
         return;
-    bool good = variant->why_not(&c.problem, &c.numerics) == NULL;
+    bool good = fb_variant_why_not(variant, &c.problem, &c.numerics) == NULL;
     setenv("FLASHBACK_ISA", "v9", 1);
-    const char *reason = variant->why_not(&c.problem, &c.numerics);
+    const char *reason = fb_variant_why_not(variant, &c.problem, &c.numerics);
     good &= reason && strstr(reason, "FLASHBACK_ISA");
     unsetenv("FLASHBACK_ISA");
     cpu_case_free(&c);

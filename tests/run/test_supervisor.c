@@ -19,15 +19,10 @@
 /* ---- Variants: one that is right for n = 1, and faults around it --------------------------------
  */
 
-static const char *take_all(const struct fb_problem *p, const struct fb_numerics *n)
+static enum fb_status no_sizes(const struct fb_variant *self, const struct fb_problem *p,
+                               const struct fb_numerics *n, size_t *saved, size_t *workspace)
 {
-    (void)n;
-    return p->dtype == FB_FP32 ? NULL : "only dtype=fp32";
-}
-
-static enum fb_status no_sizes(const struct fb_problem *p, const struct fb_numerics *n,
-                               size_t *saved, size_t *workspace)
-{
+    (void)self;
     (void)p;
     (void)n;
     *saved = 0;
@@ -36,8 +31,10 @@ static enum fb_status no_sizes(const struct fb_problem *p, const struct fb_numer
 }
 
 /* With one key, o = v, lse = scale q.k, dv = dout and dq = dk = 0. */
-static enum fb_status one_forward(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status one_forward(const struct fb_variant *self, struct fb_context *ctx,
+                                  void *state, const struct fb_args *a)
 {
+    (void)self;
     const float *q = a->q.data, *k = a->k.data;
     double s = 0;
     (void)ctx;
@@ -49,8 +46,10 @@ static enum fb_status one_forward(struct fb_context *ctx, void *state, const str
     return FB_OK;
 }
 
-static enum fb_status one_backward(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status one_backward(const struct fb_variant *self, struct fb_context *ctx,
+                                   void *state, const struct fb_args *a)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     memcpy(a->dv.data, a->dout.data, sizeof(float) * (size_t)a->problem->dv);
@@ -59,8 +58,10 @@ static enum fb_status one_backward(struct fb_context *ctx, void *state, const st
     return FB_OK;
 }
 
-static enum fb_status crash(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status crash(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                            const struct fb_args *a)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     (void)a;
@@ -69,8 +70,10 @@ static enum fb_status crash(struct fb_context *ctx, void *state, const struct fb
     return FB_OK;
 }
 
-static enum fb_status hang(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status hang(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                           const struct fb_args *a)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     (void)a;
@@ -79,37 +82,45 @@ static enum fb_status hang(struct fb_context *ctx, void *state, const struct fb_
     return FB_OK;
 }
 
-static enum fb_status leave(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status leave(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                            const struct fb_args *a)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     (void)a;
     _exit(3);
 }
 
-static enum fb_status refuse(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status refuse(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                             const struct fb_args *a)
 {
+    (void)self;
     (void)state;
     (void)a;
     ctx->explain(ctx, "the device is %s", "on fire");
     return FB_DEVICE;
 }
 
-static enum fb_status scribble(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status scribble(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                               const struct fb_args *a)
 {
     float *dv = a->dv.data;
     dv[a->problem->dv] = 1; /* one past the end: into the guard */
-    return one_backward(ctx, state, a);
+    return one_backward(self, ctx, state, a);
 }
 
-static enum fb_status touch_input(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status touch_input(const struct fb_variant *self, struct fb_context *ctx,
+                                  void *state, const struct fb_args *a)
 {
     *(float *)a->k.data += 1;
-    return one_backward(ctx, state, a);
+    return one_backward(self, ctx, state, a);
 }
 
-static enum fb_status forget(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status forget(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                             const struct fb_args *a)
 {
+    (void)self;
     (void)ctx;
     (void)state;
     memset(a->dq.data, 0, sizeof(float) * (size_t)a->problem->d);
@@ -117,27 +128,30 @@ static enum fb_status forget(struct fb_context *ctx, void *state, const struct f
     return FB_OK;
 }
 
-static enum fb_status drift(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status drift(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                            const struct fb_args *a)
 {
     static float step;
-    enum fb_status status = one_backward(ctx, state, a);
+    enum fb_status status = one_backward(self, ctx, state, a);
     *(float *)a->dq.data = step += 1e-30f;
     return status;
 }
 
 /* Right the first time; afterwards it returns at once and lives on what is there. */
-static enum fb_status lazy(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status lazy(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                           const struct fb_args *a)
 {
     static int calls;
-    return calls++ ? FB_OK : one_backward(ctx, state, a);
+    return calls++ ? FB_OK : one_backward(self, ctx, state, a);
 }
 
 /* Far past the guards: the heap's own words go, and the harness dies later, in the next free. */
-static enum fb_status tear_heap(struct fb_context *ctx, void *state, const struct fb_args *a)
+static enum fb_status tear_heap(const struct fb_variant *self, struct fb_context *ctx, void *state,
+                                const struct fb_args *a)
 {
     memset((char *)a->workspace - 4096, 0x5a, 3000);
     memset((char *)a->workspace + 64 + 300, 0x5a, 4096);
-    return one_backward(ctx, state, a);
+    return one_backward(self, ctx, state, a);
 }
 
 #define VARIANT(id, text, fwd, bwd)                                                                \
@@ -147,7 +161,7 @@ static enum fb_status tear_heap(struct fb_context *ctx, void *state, const struc
                                          .summary = text,                                          \
                                          .backend = "cpu",                                         \
                                          .properties = {.deterministic = FB_DET_ALL, .gemms = 5},  \
-                                         .why_not = take_all,                                      \
+                                         .offer = {.masks = FB_ANY, .layouts = FB_ANY},            \
                                          .sizes = no_sizes,                                        \
                                          .forward = fwd,                                           \
                                          .backward = bwd}
@@ -259,7 +273,7 @@ static void test_all(bool timed)
            "a torn heap does not pass: %s, %s", fb_value_name(fb_values_outcome, seen.outcome[10]),
            seen.reason[10]);
     expect(&seen, 11, FB_OUTCOME_PASS, "");
-    expect(&seen, 12, FB_OUTCOME_REFUSED, "only dtype=fp32");
+    expect(&seen, 12, FB_OUTCOME_REFUSED, "dtype: offers fp32");
     for (int i = 0; i <= VARIANTS; i++)
         fb_case_free(&seen.cases[i]);
 }
