@@ -110,8 +110,8 @@ static void call_run(struct variant_call *x, bool backward)
     for (int i : {O, LSE, DQ, DK, DV, WORKSPACE})
         if (i == WORKSPACE || (i >= DQ && i <= DV) == backward)
             CHECK_CUDA(cudaMemset(x->block[i], 0xff, x->bytes[i]));
-    enum fb_status status =
-        (backward ? x->variant->backward : x->variant->forward)(x->variant, &x->ctx, NULL, &x->args);
+    enum fb_status status = (backward ? x->variant->backward
+                                      : x->variant->forward)(x->variant, &x->ctx, NULL, &x->args);
     if (status != FB_OK) {
         printf("Bail out! %s returned %d\n", backward ? "backward" : "forward", (int)status);
         exit(1);
