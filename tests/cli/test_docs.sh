@@ -35,7 +35,7 @@ for page in "${pages[@]}"; do
         here "$to" || { echo "$page: ($target) is not there" && continue; }
         [ -z "$anchor" ] || [ ! -e "$to" ] || anchors "$to" | grep -qxF -- "$anchor" ||
             echo "$page: ($target): no such heading"
-    done < <(grep -oE '\]\([^) ]+\)' "$page" | sed 's/^](//; s/)$//')
+    done < <(grep -oE '\]\([^) ]+\)|src="[^"]+"' "$page" | sed 's/^](//; s/)$//; s/^src="//; s/"$//')
 done >"$scratch/links"
 [ ! -s "$scratch/links" ]
 ok $? "links of ${#pages[@]} pages lead to what is there"
