@@ -229,7 +229,7 @@ expect 2 "format" "an unknown format" "$flashback" table "$scratch/tiny.h5" --fo
     grep -q '^  cpu-split' "$scratch/one.txt" && ! grep -q '^  cpu-naive' "$scratch/one.txt" &&
     "$flashback" table "$scratch/tiny.h5" | grep -q '^  cpu-naive'
 ok $? "a table of one variant"
-many=$(for i in $(seq 65); do printf -- '-v cpu-split '; done)
+many=$(for _ in $(seq 65); do printf -- '-v cpu-split '; done)
 for command in "check $tiny" "run $scratch/tiny.ini --dry-run" "table $scratch/tiny.h5" "plot $scratch/tiny.h5"; do
     expect 2 "one too many.*64" "${command%% *}: -v more often than there is room for" "$flashback" $command $many
 done
