@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""long_set.py: makes src/cases/long_set.def, the problems of `flashback check --long`.
+"""long_set.py: makes experiments/check-long.ini, the problems of `flashback check --long`.
 
 A pairwise covering array: every pair of values of every two factors below stands together in at
 least one row, unless a rule forbids the pair. The values are those that the test suites of
@@ -8,7 +8,7 @@ FlashAttention-2, -3 and -4 take, (nq, nk) being one factor. Greedy: take the fi
 covered, then give each further factor the value that covers most. The result is committed; it is the
 same whenever it is made. tests/cases/test_long_set.c holds it to its claim without this program.
 
-    python3 tools/long_set.py >src/cases/long_set.def
+    python3 tools/long_set.py >experiments/check-long.ini
 """
 import itertools
 import sys
@@ -134,15 +134,30 @@ def problem(row):
     return ",".join(items)
 
 
+HEAD = """\
+# SPDX-License-Identifier: BSD-3-Clause
+# What `flashback check --long` adds to check.ini. They name no variants: check puts its own there.
+# Made by tools/long_set.py; not to be edited.
+[experiment]
+question = Is every variant right where any two sizes, masks, terms, layouts, types and data meet?
+shows = Each variant passes whatever it takes.
+
+# The lecture's, without a mask.
+[grid lecture]
+problem = b=2,h=16,n=2048,d=128,dtype=bf16
+    b=1,h=4,n=8192,d=64,dtype=fp16
+recipe = randn@1
+
+# {} problems that hold every pair of values of the grid, by their data."""
+
+
 def main():
-    rows = covering_array()
-    print("/* SPDX-License-Identifier: BSD-3-Clause")
-    print(" *")
-    print(f" * long_set.def: {len(rows)} problems that hold every pair of values of the grid. Made by")
-    print(" * tools/long_set.py; not to be edited. {problem, recipe}")
-    print(" */")
-    for row in sorted(rows, key=lambda r: r["shape"][0] * r["shape"][1]):
-        print(f'{{"{problem(row)}", "{row["recipe"]}"}},')
+    rows = sorted(covering_array(), key=lambda r: r["shape"][0] * r["shape"][1])
+    print(HEAD.format(len(rows)))
+    for recipe in FACTORS["recipe"]:
+        problems = [problem(row) for row in rows if row["recipe"] == recipe]
+        print(f"[grid {recipe.split('@')[0]}]\nproblem = " + "\n    ".join(problems))
+        print(f"recipe = {recipe}")
 
 
 main()

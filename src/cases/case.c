@@ -10,65 +10,32 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
-#include "core/recipe.h"
-#include "cases/golden.h"
-#include "cases/input_file.h"
 
-static enum fb_status canonical_problem(const char *text, char **out)
+enum fb_status fb_terms_read(struct fb_terms *terms, const char *problem, const char *numerics,
+                             const char *recipe)
 {
-    struct fb_problem problem;
-    enum fb_status status = fb_problem_parse(&problem, text);
-    if (status == FB_OK) {
-        *out = fb_problem_print(&problem);
-        if (!*out)
-            status = fb_fail(FB_NO_MEMORY, "no memory for a problem string");
-    }
-    fb_problem_free(&problem);
+    enum fb_status status;
+    memset(terms, 0, sizeof *terms);
+    FB_TRY_OUT(fb_problem_parse(&terms->problem, problem));
+    FB_TRY_OUT(fb_numerics_parse(&terms->numerics, numerics));
+    FB_TRY_OUT(fb_source_parse(&terms->source, recipe));
+out:
+    if (status != FB_OK)
+        fb_terms_free(terms);
     return status;
 }
 
-static enum fb_status canonical_numerics(const char *text, char **out)
+static enum fb_status copy_terms(struct fb_terms *to, const struct fb_terms *from)
 {
-    struct fb_numerics numerics;
-    char buffer[FB_NUMERICS_TEXT];
-    FB_TRY(fb_numerics_parse(&numerics, text));
-    fb_numerics_print(&numerics, buffer);
-    *out = strdup(buffer);
-    return *out ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a numerics string");
+    FB_TRY(fb_problem_copy(&to->problem, &from->problem));
+    to->numerics = from->numerics;
+    return fb_source_copy(&to->source, &from->source);
 }
 
-static enum fb_status canonical_recipe(const char *text, char **out)
+void fb_terms_free(struct fb_terms *terms)
 {
-    struct fb_recipe recipe;
-    char buffer[FB_RECIPE_TEXT];
-    if (fb_golden_is_recipe(text) || fb_input_file_is_recipe(text)) {
-        *out = strdup(text);
-    } else {
-        FB_TRY(fb_recipe_parse(&recipe, text));
-        fb_recipe_print(&recipe, buffer);
-        *out = strdup(buffer);
-    }
-    return *out ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a recipe string");
-}
-
-enum fb_status fb_case_check_recipe(const char *text)
-{
-    char *canonical = NULL;
-    enum fb_status status = canonical_recipe(text, &canonical);
-    free(canonical);
-    return status;
-}
-
-/* A file that does not fit is told before anything runs. */
-static enum fb_status check_file(const struct fb_case *one)
-{
-    struct fb_problem problem;
-    if (!fb_input_file_is_recipe(one->recipe))
-        return FB_OK;
-    FB_TRY(fb_problem_parse(&problem, one->problem));
-    enum fb_status status = fb_input_file_check(one->recipe, &problem);
-    fb_problem_free(&problem);
-    return status;
+    fb_problem_free(&terms->problem);
+    fb_source_free(&terms->source);
 }
 
 static enum fb_status build_key(struct fb_case *one)
@@ -83,21 +50,23 @@ static enum fb_status build_key(struct fb_case *one)
     return fb_fail(FB_NO_MEMORY, "no memory for a case key");
 }
 
-enum fb_status fb_case_make(struct fb_case *out, const char *variant, const char *problem,
-                            const char *numerics, const char *recipe, int threads)
+enum fb_status fb_case_make(struct fb_case *out, const char *variant, const struct fb_terms *terms,
+                            int threads)
 {
+    char numerics[FB_NUMERICS_TEXT];
     enum fb_status status;
     memset(out, 0, sizeof *out);
+    fb_numerics_print(&terms->numerics, numerics);
+    FB_TRY_OUT(copy_terms(&out->terms, terms));
     out->threads = threads;
     out->variant = strdup(variant);
-    if (!out->variant) {
+    out->problem = fb_problem_print(&terms->problem);
+    out->numerics = strdup(numerics);
+    out->recipe = strdup(terms->source.text);
+    if (!out->variant || !out->problem || !out->numerics || !out->recipe) {
         status = fb_fail(FB_NO_MEMORY, "no memory for a case");
         goto out;
     }
-    FB_TRY_OUT(canonical_problem(problem, &out->problem));
-    FB_TRY_OUT(canonical_numerics(numerics, &out->numerics));
-    FB_TRY_OUT(canonical_recipe(recipe, &out->recipe));
-    FB_TRY_OUT(check_file(out));
     FB_TRY_OUT(build_key(out));
 out:
     if (status != FB_OK)
@@ -105,8 +74,22 @@ out:
     return status;
 }
 
+enum fb_status fb_case_parse(struct fb_case *out, const char *variant, const char *problem,
+                             const char *numerics, const char *recipe, int threads)
+{
+    struct fb_terms terms;
+    enum fb_status status;
+    FB_TRY(fb_terms_read(&terms, problem, numerics, recipe));
+    FB_TRY_OUT(fb_source_check(&terms.source, &terms.problem));
+    FB_TRY_OUT(fb_case_make(out, variant, &terms, threads));
+out:
+    fb_terms_free(&terms);
+    return status;
+}
+
 void fb_case_free(struct fb_case *one)
 {
+    fb_terms_free(&one->terms);
     free(one->variant);
     free(one->problem);
     free(one->numerics);

@@ -8,7 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cases/source.h"
 #include "flashback.h"
+
+/* What the texts of a case say. They are read once a case and process. */
+struct fb_terms {
+    struct fb_problem problem;
+    struct fb_numerics numerics;
+    struct fb_source source;
+};
 
 struct fb_case {
     char *variant;  /* a name the registry or a plug-in knows */
@@ -17,13 +25,21 @@ struct fb_case {
     char *recipe;   /* canonical */
     int threads;    /* 0: all processors */
     char *key;      /* "variant|problem|numerics|recipe[|threads=N]": resume, merge, figures */
+    struct fb_terms terms;
 };
 
-/* Parses the parts, makes them canonical and builds the key. FB_USAGE names the faulty part. */
-enum fb_status fb_case_make(struct fb_case *out, const char *variant, const char *problem,
-                            const char *numerics, const char *recipe, int threads);
-/* Can it be a case's recipe? A file is not looked into. */
-enum fb_status fb_case_check_recipe(const char *text);
+/* Reads the texts. FB_USAGE names the faulty one. On failure *terms holds nothing. */
+enum fb_status fb_terms_read(struct fb_terms *terms, const char *problem, const char *numerics,
+                             const char *recipe);
+void fb_terms_free(struct fb_terms *terms);
+
+/* A case of its own copy of the terms. */
+enum fb_status fb_case_make(struct fb_case *out, const char *variant, const struct fb_terms *terms,
+                            int threads);
+
+/* From texts: reads them, and looks into a file of inputs whether it has what is needed. */
+enum fb_status fb_case_parse(struct fb_case *out, const char *variant, const char *problem,
+                             const char *numerics, const char *recipe, int threads);
 void fb_case_free(struct fb_case *one);
 void fb_cases_free(struct fb_case *cases, size_t count);
 

@@ -10,11 +10,7 @@
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
-#include "core/recipe.h"
-#include "measure/machine.h"
 #include "core/cost.h"
-#include "cases/golden.h"
-#include "cases/input_file.h"
 
 static void describe_problem(struct fb_record *r, const struct fb_problem *p)
 {
@@ -79,10 +75,7 @@ enum fb_status fb_describe_kernel(struct fb_record *record, const struct fb_vari
 enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *one)
 {
     const struct fb_variant *variant = fb_registry_find(one->variant);
-    struct fb_problem problem;
-    enum fb_status status;
-    struct fb_numerics numerics;
-    struct fb_recipe recipe;
+    const struct fb_terms *terms = &one->terms;
 
     FB_TRY(fb_text_set(&record->key, "%s", one->key));
     FB_TRY(fb_text_set(&record->variant, "%s", one->variant));
@@ -90,19 +83,13 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     FB_TRY(fb_text_set(&record->numerics, "%s", one->numerics));
     FB_TRY(fb_text_set(&record->recipe, "%s", one->recipe));
     record->threads = one->threads ? one->threads : fb_processors();
-    FB_TRY(fb_numerics_parse(&numerics, one->numerics));
-    if (!fb_golden_is_recipe(one->recipe) && !fb_input_file_is_recipe(one->recipe)) {
-        FB_TRY(fb_recipe_parse(&recipe, one->recipe));
-        record->seed = recipe.seed;
-    }
-    describe_numerics(record, &numerics);
+    if (terms->source.kind == FB_SOURCE_DRAWN)
+        record->seed = terms->source.recipe.seed;
+    describe_numerics(record, &terms->numerics);
     if (variant)
         FB_TRY(describe_variant(record, variant));
-    FB_TRY(fb_problem_parse(&problem, one->problem));
-    describe_problem(record, &problem);
-    status = variant ? fb_describe_kernel(record, variant, &problem, &numerics) : FB_OK;
-    fb_problem_free(&problem);
-    return status;
+    describe_problem(record, &terms->problem);
+    return variant ? fb_describe_kernel(record, variant, &terms->problem, &terms->numerics) : FB_OK;
 }
 
 enum fb_status fb_describe_end(struct fb_record *record, enum fb_outcome outcome,

@@ -133,18 +133,6 @@ static const struct fb_word *wheel_word(const struct odometer *odometer, size_t 
     return &odometer->list[wheel]->word[odometer->digit[wheel]];
 }
 
-static enum fb_status parse_threads(const char *word, int *threads)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(word, &end, 10);
-    if (errno || end == word || *end || value < 0 || value > 4096)
-        return fb_fail(FB_USAGE, "threads=%s is not a count from 1 to 4096 (0: all processors)",
-                       word);
-    *threads = (int)value;
-    return FB_OK;
-}
-
 /* The problem text of the odometer's present state: the base and one item an axis. Malloc'd. */
 static char *problem_text(const struct fb_grid *grid, const struct odometer *odometer)
 {
@@ -174,71 +162,80 @@ static int line_of_problem(const struct fb_grid *grid, const struct odometer *od
     return grid->problems.count ? wheel_word(odometer, 0)->line : grid->line;
 }
 
-static enum fb_status emit_case(const struct fb_grid *grid, const struct odometer *odometer,
-                                struct fb_case_set *set, int *line)
-{
-    size_t next = 1 + grid->axis_count;
-    struct fb_case one;
-    struct fb_problem problem;
-    int threads = 0;
-    FB_TRY(parse_threads(wheel_word(odometer, next + 1)->text, &threads));
-    char *text = problem_text(grid, odometer);
-    if (!text)
-        return fb_fail(FB_NO_MEMORY, "no memory for a problem string");
-    enum fb_status status = fb_problem_parse(&problem, text);
-    fb_problem_free(&problem);
-    if (status != FB_OK)
-        *line = line_of_problem(grid, odometer);
-    else /* all words being fine, what can be wrong is a file that does not fit */
-        *line = wheel_word(odometer, next)->line;
-    if (status == FB_OK)
-        status = fb_case_make(&one, wheel_word(odometer, next + 3)->text, text,
-                              wheel_word(odometer, next + 2)->text,
-                              wheel_word(odometer, next)->text, threads);
-    free(text);
-    FB_TRY(status);
-    return fb_case_set_add(set, &one);
-}
-
-/* ---- Words that are refused whatever stands beside them -----------------------------------------
+/* ---- Words that are read whatever stands beside them --------------------------------------------
  */
 
-static enum fb_status check_threads(const char *word)
+static enum fb_status parse_threads(const char *word, int *threads)
 {
-    int threads;
-    return parse_threads(word, &threads);
+    char *end;
+    errno = 0;
+    long value = strtol(word, &end, 10);
+    if (errno || end == word || *end || value < 0 || value > 4096)
+        return fb_fail(FB_USAGE, "threads=%s is not a count from 1 to 4096 (0: all processors)",
+                       word);
+    *threads = (int)value;
+    return FB_OK;
 }
 
-static enum fb_status check_numerics(const char *word)
-{
-    struct fb_numerics numerics;
-    return fb_numerics_parse(&numerics, word);
-}
+/* The lists below the problem, each word read once. */
+struct lists {
+    const struct fb_words *recipe_words, *thread_words, *numerics_words;
+    struct fb_source *recipes;
+    int *threads;
+    struct fb_numerics *numerics;
+};
 
-static enum fb_status check_list(const struct fb_words *list,
-                                 enum fb_status (*check)(const char *word), int *line)
+static enum fb_status read_words(struct lists *lists, int *line)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        *line = list->word[i].line;
-        FB_TRY(check(list->word[i].text));
+    const struct fb_words *r = lists->recipe_words, *t = lists->thread_words,
+                          *n = lists->numerics_words;
+    lists->recipes = calloc(r->count, sizeof *lists->recipes);
+    lists->threads = calloc(t->count, sizeof *lists->threads);
+    lists->numerics = calloc(n->count, sizeof *lists->numerics);
+    if (!lists->recipes || !lists->threads || !lists->numerics)
+        return fb_fail(FB_NO_MEMORY, "no memory for a grid");
+    for (size_t i = 0; i < t->count; i++) {
+        *line = t->word[i].line;
+        FB_TRY(parse_threads(t->word[i].text, &lists->threads[i]));
+    }
+    for (size_t i = 0; i < n->count; i++) {
+        *line = n->word[i].line;
+        FB_TRY(fb_numerics_parse(&lists->numerics[i], n->word[i].text));
+    }
+    for (size_t i = 0; i < r->count; i++) {
+        *line = r->word[i].line;
+        FB_TRY(fb_source_parse(&lists->recipes[i], r->word[i].text));
     }
     return FB_OK;
 }
 
-static enum fb_status check_words(const struct fb_grid *grid, int *line)
+static void free_lists(struct lists *lists)
 {
-    FB_TRY(check_list(&grid->variants, fb_registry_require, line));
-    FB_TRY(check_list(&grid->threads, check_threads, line));
-    FB_TRY(check_list(&grid->numerics, check_numerics, line));
-    FB_TRY(check_list(&grid->recipes, fb_case_check_recipe, line));
-    *line = grid->line;
-    return grid->variants.count ? FB_OK : fb_fail(FB_USAGE, "[%s] names no variant", grid->name);
+    for (size_t i = 0; lists->recipes && i < lists->recipe_words->count; i++)
+        fb_source_free(&lists->recipes[i]);
+    free(lists->recipes);
+    free(lists->threads);
+    free(lists->numerics);
 }
 
-/* A slip in a list is told at once, not after an hour of multiplying out. */
-static enum fb_status check_product(const struct fb_grid *grid, const struct odometer *odometer)
+static enum fb_status check_variants(const struct fb_grid *grid, int *line)
 {
-    double product = 1;
+    for (size_t i = 0; i < grid->variants.count; i++) {
+        *line = grid->variants.word[i].line;
+        FB_TRY(fb_registry_require(grid->variants.word[i].text));
+    }
+    return FB_OK;
+}
+
+/* ---- The product -------------------------------------------------------------------------------
+ */
+
+/* A slip in a list is told at once, not after an hour of multiplying out. */
+static enum fb_status check_product(const struct fb_grid *grid, const struct odometer *odometer,
+                                    const struct lists *lists)
+{
+    double product = (double)lists->recipe_words->count * (double)lists->thread_words->count *
+                     (double)lists->numerics_words->count * (double)grid->variants.count;
     for (size_t w = 0; w < odometer->wheels; w++)
         product *= (double)odometer->list[w]->count;
     if (product <= FB_GRID_LIMIT)
@@ -247,25 +244,73 @@ static enum fb_status check_product(const struct fb_grid *grid, const struct odo
                    grid->name, product, FB_GRID_LIMIT);
 }
 
+/* terms holds problem and source: all numerics and variants on them. */
+static enum fb_status emit_variants(const struct fb_grid *grid, const struct lists *lists,
+                                    struct fb_terms *terms, int threads, struct fb_case_set *set)
+{
+    for (size_t n = 0; n < lists->numerics_words->count; n++)
+        for (size_t v = 0; v < grid->variants.count; v++) {
+            struct fb_case one;
+            terms->numerics = lists->numerics[n];
+            FB_TRY(fb_case_make(&one, grid->variants.word[v].text, terms, threads));
+            FB_TRY(fb_case_set_add(set, &one));
+        }
+    return FB_OK;
+}
+
+/* The cases of the problem at which the odometer stands. */
+static enum fb_status emit_problem(const struct fb_grid *grid, const struct odometer *odometer,
+                                   const struct lists *lists, struct fb_case_set *set, int *line)
+{
+    struct fb_terms terms;
+    char *text = problem_text(grid, odometer);
+    if (!text)
+        return fb_fail(FB_NO_MEMORY, "no memory for a problem string");
+    enum fb_status status = fb_problem_parse(&terms.problem, text);
+    free(text);
+    if (status != FB_OK)
+        *line = line_of_problem(grid, odometer);
+    for (size_t r = 0; r < lists->recipe_words->count && status == FB_OK; r++) {
+        *line = lists->recipe_words->word[r].line;
+        terms.source = lists->recipes[r];
+        status = fb_source_check(&terms.source, &terms.problem);
+        for (size_t t = 0; t < lists->thread_words->count && status == FB_OK; t++)
+            status = emit_variants(grid, lists, &terms, lists->threads[t], set);
+    }
+    fb_problem_free(&terms.problem);
+    return status;
+}
+
 enum fb_status fb_grid_expand(const struct fb_grid *grid, struct fb_case_set *set, int *line)
 {
     static struct fb_word nothing = {"", 0}, zero = {"0", 0}, plain = {"randn@1", 0};
-    const struct fb_words no_base = {&nothing, 1}, all_threads = {&zero, 1}, randn = {&plain, 1};
+    static const struct fb_words empty = {&nothing, 1}, all_threads = {&zero, 1},
+                                 randn = {&plain, 1};
     struct odometer odometer = {.wheels = 0};
+    struct lists lists = {
+        .recipe_words = grid->recipes.count ? &grid->recipes : &randn,
+        .thread_words = grid->threads.count ? &grid->threads : &all_threads,
+        .numerics_words = grid->numerics.count ? &grid->numerics : &empty,
+    };
+    enum fb_status status;
 
-    FB_TRY(check_words(grid, line));
-    odometer.list[odometer.wheels++] = grid->problems.count ? &grid->problems : &no_base;
+    FB_TRY_OUT(check_variants(grid, line));
+    FB_TRY_OUT(read_words(&lists, line));
+    *line = grid->line;
+    if (!grid->variants.count) {
+        status = fb_fail(FB_USAGE, "[%s] names no variant", grid->name);
+        goto out;
+    }
+    odometer.list[odometer.wheels++] = grid->problems.count ? &grid->problems : &empty;
     for (size_t a = 0; a < grid->axis_count; a++)
         odometer.list[odometer.wheels++] = &grid->axes[a].values;
-    odometer.list[odometer.wheels++] = grid->recipes.count ? &grid->recipes : &randn;
-    odometer.list[odometer.wheels++] = grid->threads.count ? &grid->threads : &all_threads;
-    odometer.list[odometer.wheels++] = grid->numerics.count ? &grid->numerics : &no_base;
-    odometer.list[odometer.wheels++] = &grid->variants;
-    FB_TRY(check_product(grid, &odometer));
+    FB_TRY_OUT(check_product(grid, &odometer, &lists));
     do
-        FB_TRY(emit_case(grid, &odometer, set, line));
+        FB_TRY_OUT(emit_problem(grid, &odometer, &lists, set, line));
     while (odometer_step(&odometer));
-    return FB_OK;
+out:
+    free_lists(&lists);
+    return status;
 }
 
 void fb_grid_free(struct fb_grid *grid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * grid.h: a grid as text lists, before it is multiplied out into cases. Private to src/run.
+ * grid.h: a grid as text lists, before it is multiplied out into cases.
  */
 #ifndef FB_CASES_GRID_H
 #define FB_CASES_GRID_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * input_file.h: inputs that a user saved from a framework, by the recipe
+ * input_file.h: what a file of inputs that a user saved from a framework must hold, by the recipe
  *
  *     file:PATH[#GROUP][@LAYOUT]        file:x.h5   file:run3.h5#layer7@bnhd
  *
@@ -13,18 +13,22 @@
 #ifndef FB_CASES_INPUT_FILE_H
 #define FB_CASES_INPUT_FILE_H
 
-#include <stdbool.h>
+#include "cases/source.h"
+#include "store/tensor_file.h"
 
-#include "flashback.h"
-
-bool fb_input_file_is_recipe(const char *recipe);
+/* Takes the recipe apart: path, group and layout. */
+enum fb_status fb_input_file_read(struct fb_source *source, const char *rest);
 
 /* Does the file hold what the problem needs? Reads shapes alone. FB_USAGE names the dataset, its
  * shape and the one that is wanted; FB_IO and FB_CORRUPT the file. */
-enum fb_status fb_input_file_check(const char *recipe, const struct fb_problem *problem);
+enum fb_status fb_input_file_check(const struct fb_source *source,
+                                   const struct fb_problem *problem);
 
-/* Rounds the file's values into the tensors of args. keep: the mask, malloc'd, or NULL where the
- * file has none. FB_REFUSED names a value that is not finite or beyond the problem's dtype. */
-enum fb_status fb_input_file_fill(const char *recipe, const struct fb_args *args, uint8_t **keep);
+/* The same, and leaves the file open. */
+enum fb_status fb_input_file_open(const struct fb_source *source, const struct fb_problem *problem,
+                                  struct fb_tensor_file **file);
+
+/* What the file calls dout: golden files say "do". */
+const char *fb_input_file_dout(const struct fb_tensor_file *file);
 
 #endif

@@ -12,52 +12,6 @@
 #include "core/status.h"
 #include "cases/golden.h"
 
-struct problem {
-    const char *problem, *recipe;
-};
-
-static const struct problem default_set[] = {
-#include "cases/default_set.def"
-};
-
-static const struct problem long_set[] = {
-    {"b=2,h=16,n=2048,d=128,dtype=bf16", "randn@1"}, /* the lecture's, without a mask */
-    {"b=1,h=4,n=8192,d=64,dtype=fp16", "randn@1"},
-#include "cases/long_set.def"
-};
-
-static bool has_case(const struct fb_check_set *set, const struct fb_case *one)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (!strcmp(set->cases[i].key, one->key))
-            return true;
-    return false;
-}
-
-/* A case that is there already, from an option given twice say, is not judged twice. */
-static enum fb_status add_case(struct fb_check_set *set, const char *variant, const char *problem,
-                               const char *numerics, const char *recipe)
-{
-    struct fb_case *grown = realloc(set->cases, (set->count + 1) * sizeof *grown);
-    if (!grown)
-        return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", set->count + 1);
-    set->cases = grown;
-    FB_TRY(fb_case_make(&grown[set->count], variant, problem, numerics, recipe, 0));
-    if (has_case(set, &grown[set->count]))
-        fb_case_free(&grown[set->count]);
-    else
-        set->count++;
-    return FB_OK;
-}
-
-static enum fb_status add_problem(struct fb_check_set *set, const char *problem,
-                                  const char *numerics, const char *recipe)
-{
-    for (size_t v = 0; v < set->variant_count; v++)
-        FB_TRY(add_case(set, set->variants[v], problem, numerics, recipe));
-    return FB_OK;
-}
-
 static bool is_used(const struct fb_check_set *set, const char *variant)
 {
     for (size_t i = 0; i < set->variant_count; i++)
@@ -100,43 +54,133 @@ static enum fb_status choose_variants(struct fb_check_set *set, const struct fb_
 /* ---- Cases --------------------------------------------------------------------------------------
  */
 
-static enum fb_status add_experiment(struct fb_check_set *set, const struct fb_check_options *o)
+/* A case that is there already, from an option given twice say, is not judged twice. */
+static enum fb_status add_terms(struct fb_case_set *to, const struct fb_check_set *set,
+                                const struct fb_terms *terms)
 {
-    FB_TRY(fb_experiment_read(&set->experiment, o->experiment, o->settings, o->setting_count));
-    for (size_t i = 0; i < set->experiment.case_count; i++) {
-        const struct fb_case *one = &set->experiment.cases[i];
-        if (is_used(set, one->variant))
-            FB_TRY(add_case(set, one->variant, one->problem, one->numerics, one->recipe));
+    for (size_t v = 0; v < set->variant_count; v++) {
+        struct fb_case one;
+        FB_TRY(fb_case_make(&one, set->variants[v], terms, 0));
+        FB_TRY(fb_case_set_add(to, &one));
     }
     return FB_OK;
 }
 
-static enum fb_status add_table(struct fb_check_set *set, const struct fb_check_options *o,
-                                const struct problem *table, size_t count)
+static enum fb_status add_problem(struct fb_case_set *to, const struct fb_check_set *set,
+                                  const struct fb_check_options *o, const char *problem)
 {
-    for (size_t i = 0; i < count; i++)
-        FB_TRY(add_problem(set, table[i].problem, o->numerics,
-                           o->recipe ? o->recipe : table[i].recipe));
+    struct fb_terms terms;
+    enum fb_status status;
+    FB_TRY(fb_terms_read(&terms, problem, o->numerics, o->recipe ? o->recipe : "randn@1"));
+    FB_TRY_OUT(fb_source_check(&terms.source, &terms.problem));
+    FB_TRY_OUT(add_terms(to, set, &terms));
+out:
+    fb_terms_free(&terms);
+    return status;
+}
+
+/* Threads are for those who time: a check takes all there are. */
+static enum fb_status add_cases(struct fb_case_set *to, const struct fb_check_set *set,
+                                const struct fb_experiment *e)
+{
+    for (size_t i = 0; i < e->case_count; i++) {
+        const struct fb_case *from = &e->cases[i];
+        struct fb_case one;
+        if (!is_used(set, from->variant))
+            continue;
+        FB_TRY(fb_case_make(&one, from->variant, &from->terms, 0));
+        FB_TRY(fb_case_set_add(to, &one));
+    }
     return FB_OK;
 }
 
-static enum fb_status add_default(struct fb_check_set *set, const struct fb_check_options *o)
+static enum fb_status add_experiment(struct fb_case_set *to, struct fb_check_set *set,
+                                     const char *path, const char *const *settings, size_t count)
+{
+    struct fb_experiment experiment;
+    FB_TRY(fb_experiment_read(&experiment, path, settings, count));
+    const enum fb_status status = add_cases(to, set, &experiment);
+    set->measure = experiment.measure;
+    fb_experiment_free(&experiment);
+    return status;
+}
+
+/* "variant=NAME NAME ...", of those in use. NULL without memory. */
+static char *variant_setting(const struct fb_check_set *set)
+{
+    char *text = strdup("variant=");
+    for (size_t v = 0; text && v < set->variant_count; v++) {
+        char *longer = NULL;
+        if (asprintf(&longer, "%s%s ", text, set->variants[v]) < 0)
+            longer = NULL;
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* A set that comes with the program: an experiment that names no variants. */
+static enum fb_status add_shipped(struct fb_case_set *to, struct fb_check_set *set,
+                                  const struct fb_check_options *o, const char *name)
+{
+    char path[4096], *settings[3] = {variant_setting(set), NULL, NULL};
+    size_t count = 1;
+    enum fb_status status = FB_OK;
+    snprintf(path, sizeof path, "%s/experiments/%s", fb_datadir(), name);
+    if (*o->numerics && asprintf(&settings[count++], "numerics=%s", o->numerics) < 0)
+        settings[count - 1] = NULL;
+    if (o->recipe && asprintf(&settings[count++], "recipe=%s", o->recipe) < 0)
+        settings[count - 1] = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!settings[i])
+            status = fb_fail(FB_NO_MEMORY, "no memory for the settings of a check");
+    if (status == FB_OK && access(path, R_OK))
+        status = fb_fail(FB_IO,
+                         "the problems of check are not at '%s': FLASHBACK_DATADIR names the "
+                         "folder that holds experiments/",
+                         path);
+    if (status == FB_OK)
+        status = add_experiment(to, set, path, (const char *const *)settings, count);
+    for (size_t i = 0; i < count; i++)
+        free(settings[i]);
+    return status;
+}
+
+static enum fb_status add_default(struct fb_case_set *to, struct fb_check_set *set,
+                                  const struct fb_check_options *o)
 {
     char path[4096];
     set->is_default = true;
-    FB_TRY(add_table(set, o, default_set, sizeof default_set / sizeof *default_set));
+    if (!set->variant_count)
+        return FB_OK;
+    FB_TRY(add_shipped(to, set, o, "check.ini"));
     if (o->is_long)
-        FB_TRY(add_table(set, o, long_set, sizeof long_set / sizeof *long_set));
+        FB_TRY(add_shipped(to, set, o, "check-long.ini"));
     snprintf(path, sizeof path, "%s/tests/golden/handed.h5", fb_datadir());
     if (access(path, R_OK)) {
         fb_log_note("no golden data at %s: checked without", path);
         return FB_OK;
     }
-    return fb_golden_cases(path, set->variants, set->variant_count, &set->cases, &set->count);
+    return fb_golden_cases(path, set->variants, set->variant_count, to);
+}
+
+static enum fb_status add_asked(struct fb_case_set *to, struct fb_check_set *set,
+                                const struct fb_check_options *o)
+{
+    if (o->experiment)
+        FB_TRY(add_experiment(to, set, o->experiment, o->settings, o->setting_count));
+    for (size_t i = 0; i < o->problem_count; i++)
+        FB_TRY(add_problem(to, set, o, o->problems[i]));
+    if (o->golden)
+        FB_TRY(fb_golden_cases(o->golden, set->variants, set->variant_count, to));
+    if (!o->experiment && !o->problem_count && !o->golden)
+        FB_TRY(add_default(to, set, o));
+    return FB_OK;
 }
 
 enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check_options *o)
 {
+    struct fb_case_set cases = {0};
     enum fb_status status;
     memset(set, 0, sizeof *set);
     if ((*o->numerics || o->recipe) && (o->experiment || o->golden))
@@ -146,17 +190,9 @@ enum fb_status fb_check_set_make(struct fb_check_set *set, const struct fb_check
         return fb_fail(FB_USAGE, "check: --long is a set of its own; EXPERIMENT, --problem and "
                                  "--golden do not go with it");
     FB_TRY_OUT(choose_variants(set, o));
-    if (o->experiment)
-        FB_TRY_OUT(add_experiment(set, o));
-    for (size_t i = 0; i < o->problem_count; i++)
-        FB_TRY_OUT(
-            add_problem(set, o->problems[i], o->numerics, o->recipe ? o->recipe : "randn@1"));
-    if (o->golden)
-        FB_TRY_OUT(fb_golden_cases(o->golden, set->variants, set->variant_count, &set->cases,
-                                   &set->count));
-    if (!o->experiment && !o->problem_count && !o->golden)
-        FB_TRY_OUT(add_default(set, o));
+    FB_TRY_OUT(add_asked(&cases, set, o));
 out:
+    set->cases = fb_case_set_release(&cases, &set->count);
     if (status != FB_OK)
         fb_check_set_free(set);
     return status;
@@ -165,7 +201,6 @@ out:
 void fb_check_set_free(struct fb_check_set *set)
 {
     fb_cases_free(set->cases, set->count);
-    fb_experiment_free(&set->experiment);
     free(set->variants);
     memset(set, 0, sizeof *set);
 }

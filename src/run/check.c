@@ -9,18 +9,15 @@
 
 #include "core/cost.h"
 #include "core/log.h"
-#include "core/numerics.h"
-#include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "run/check_report.h"
 #include "cases/set.h"
 #include "run/provenance.h"
-#include "cases/golden.h"
 #include "run/plugins.h"
 #include "run/supervisor.h"
 #include "run/tally.h"
-#include "verify/sample.h"
+#include "verify/golden.h"
 
 struct check {
     const struct fb_check_options *options;
@@ -60,7 +57,7 @@ static enum fb_status measure_for_check(const struct check *check, bool costly,
                                         struct fb_measure *measure)
 {
     if (check->options->experiment)
-        *measure = check->set.experiment.measure;
+        *measure = check->set.measure;
     else
         FB_TRY(apply_settings(check->options, measure));
     measure->what = FB_WHAT_ERROR | FB_WHAT_MEMORY | FB_WHAT_DETERMINISM;
@@ -73,16 +70,6 @@ static enum fb_status measure_for_check(const struct check *check, bool costly,
     return FB_OK;
 }
 
-/* Does the case cost seconds a call? */
-static enum fb_status is_costly(const struct fb_case *one, bool *costly)
-{
-    struct fb_problem problem;
-    FB_TRY(fb_problem_parse(&problem, one->problem));
-    *costly = fb_cost_is_long(&problem);
-    fb_problem_free(&problem);
-    return FB_OK;
-}
-
 /* The cases that are costly, or those that are not. */
 static enum fb_status supervise(struct check *check, bool costly, int *signal)
 {
@@ -91,12 +78,9 @@ static enum fb_status supervise(struct check *check, bool costly, int *signal)
     size_t *todo = malloc((check->set.count + 1) * sizeof *todo), count = 0;
     if (!todo)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", check->set.count);
-    for (size_t i = 0; i < check->set.count; i++) {
-        bool is = false;
-        FB_TRY_OUT(is_costly(&check->set.cases[i], &is));
-        if (is == costly)
+    for (size_t i = 0; i < check->set.count; i++)
+        if (fb_cost_is_long(&check->set.cases[i].terms.problem) == costly)
             todo[count++] = i;
-    }
     FB_TRY_OUT(measure_for_check(check, costly, &measure));
     const struct fb_supervision supervision = {.cases = check->set.cases,
                                                .todo = todo,

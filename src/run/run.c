@@ -72,8 +72,8 @@ static enum fb_status check_names(const struct run *run)
 /* Refused, and perhaps for a file of inputs that could not be read then: it is asked again. */
 static bool is_open(const struct fb_record *before)
 {
-    return !before ||
-           (before->outcome == FB_OUTCOME_REFUSED && !strncmp(fb_text(before->recipe), "file:", 5));
+    return !before || (before->outcome == FB_OUTCOME_REFUSED &&
+                       fb_source_kind_of(fb_text(before->recipe)) == FB_SOURCE_FILE);
 }
 
 static enum fb_status select_cases(struct run *run)
@@ -99,18 +99,13 @@ static enum fb_status select_cases(struct run *run)
  */
 
 /* given: what the plug-in says that the variant is of; NULL: it is built in. */
-static enum fb_status print_case(const struct fb_case *one, const char *given)
+static void print_case(const struct fb_case *one, const char *given)
 {
-    struct fb_problem problem;
-    struct fb_numerics numerics;
     const struct fb_variant *variant = fb_registry_find(one->variant);
-    FB_TRY(fb_numerics_parse(&numerics, one->numerics));
-    FB_TRY(fb_problem_parse(&problem, one->problem));
-    const char *why = given ? given : fb_variant_why_not(variant, &problem, &numerics);
+    const char *why =
+        given ? given : fb_variant_why_not(variant, &one->terms.problem, &one->terms.numerics);
     why = why && *why ? why : NULL;
     printf("%-8s %s%s%s\n", why ? "refused" : "run", one->key, why ? "  # " : "", why ? why : "");
-    fb_problem_free(&problem);
-    return FB_OK;
 }
 
 static enum fb_status print_grid(const struct run *run)
@@ -122,7 +117,7 @@ static enum fb_status print_grid(const struct run *run)
     FB_TRY_OUT(fb_plugins_why_not(&run->plugins, run->experiment.cases, run->todo, run->todo_count,
                                   reasons));
     for (size_t i = 0; i < run->todo_count; i++)
-        FB_TRY_OUT(print_case(&run->experiment.cases[run->todo[i]], reasons[i]));
+        print_case(&run->experiment.cases[run->todo[i]], reasons[i]);
 out:
     for (size_t i = 0; i < run->todo_count; i++)
         free(reasons[i]);

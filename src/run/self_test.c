@@ -63,8 +63,8 @@ static enum fb_status make_cases(struct self_test *test)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu cases", fb_expectation_count);
     for (size_t i = 0; i < fb_expectation_count; i++) {
         const struct fb_expectation *want = &fb_expectations[i];
-        FB_TRY(fb_case_make(&test->cases[i], want->variant, want->problem, "", want->recipe,
-                            want->threads));
+        FB_TRY(fb_case_parse(&test->cases[i], want->variant, want->problem, "", want->recipe,
+                             want->threads));
         test->todo[i] = i;
     }
     return FB_OK;

@@ -19,23 +19,21 @@
 #include "core/registry.h"
 #include "core/status.h"
 #include "data/footprint.h"
-#include "data/inputs.h"
 #include "measure/machine.h"
 #include "measure/memory_host.h"
 #include "work/bench.h"
 #include "work/check_case.h"
+#include "work/fill.h"
 #include "work/time_cases.h"
+#include "cases/case.h"
 #include "cases/describe.h"
-#include "cases/golden.h"
-#include "cases/input_file.h"
 
 struct work {
     const struct fb_group *group;
     struct fb_shared shared;
-    struct fb_golden_case golden; /* the group of a golden file, where the recipe names one */
-    bool exact;                   /* the inputs leave nothing to round */
-    uint8_t *file_keep;           /* the dropout mask of an input file, where it holds one */
-    struct fb_bench *benches;     /* [group->count] */
+    struct fb_case *cases; /* [group->count] */
+    struct fb_filled filled;
+    struct fb_bench *benches; /* [group->count] */
     struct fb_bench **timeable;
     size_t timeable_count;
 };
@@ -54,41 +52,20 @@ static enum fb_status make_bench(struct work *work, size_t index)
 {
     const struct fb_group *group = work->group;
     struct fb_bench *bench = &work->benches[index];
-    struct fb_case one;
+    struct fb_case *one = &work->cases[index];
     bench->shared = &work->shared;
     bench->index = index;
     bench->begun = fb_clock_now();
     fb_record_init(&bench->record);
     FB_TRY(fb_registry_get(group->variant[index], &bench->variant));
-    FB_TRY(fb_numerics_parse(&bench->numerics, group->numerics[index]));
-    FB_TRY(fb_case_make(&one, group->variant[index], group->problem, group->numerics[index],
-                        group->recipe, group->threads));
+    FB_TRY(fb_case_parse(one, group->variant[index], group->problem, group->numerics[index],
+                         group->recipe, group->threads));
+    bench->numerics = one->terms.numerics;
     fb_beacon_set(work->shared.channel->beacon, (int)index, FB_STAGE_PREPARE); /* asks for tiles */
-    enum fb_status status = fb_describe_case(&bench->record, &one);
+    enum fb_status status = fb_describe_case(&bench->record, one);
     fb_beacon_set(work->shared.channel->beacon, (int)index, FB_STAGE_REFERENCE);
-    fb_case_free(&one);
     FB_TRY(status);
     return stamp(&bench->record);
-}
-
-static enum fb_status fill_inputs(struct work *work)
-{
-    struct fb_shared *shared = &work->shared;
-    struct fb_recipe recipe;
-    if (fb_golden_is_recipe(work->group->recipe)) {
-        FB_TRY(fb_golden_load(work->group->recipe, &work->golden));
-        shared->keep = work->golden.keep;
-        return fb_golden_copy_inputs(&work->golden, &shared->inputs.args);
-    }
-    if (fb_input_file_is_recipe(work->group->recipe)) {
-        FB_TRY(fb_input_file_fill(work->group->recipe, &shared->inputs.args, &work->file_keep));
-        shared->keep = work->file_keep;
-        return FB_OK;
-    }
-    FB_TRY(fb_recipe_parse(&recipe, work->group->recipe));
-    fb_inputs_fill(&recipe, &shared->problem, &shared->inputs.args);
-    work->exact = fb_inputs_exact(&recipe, &shared->problem);
-    return FB_OK;
 }
 
 static enum fb_status open_shared(struct work *work)
@@ -100,13 +77,15 @@ static enum fb_status open_shared(struct work *work)
     FB_TRY(fb_plan_check(&plan, &fb_memory_host, 0));
     FB_TRY(fb_buffers_make(&shared->inputs, &fb_memory_host, &shared->problem,
                            &fb_numerics_standard, &plain));
-    return fill_inputs(work);
+    FB_TRY(fb_fill(&work->cases[0].terms.source, &shared->inputs.args, &work->filled));
+    shared->keep = work->filled.keep;
+    return FB_OK;
 }
 
 static enum fb_status open_judge(struct work *work)
 {
     const struct fb_judge_options options = {
-        .keep = work->shared.keep, .seed = 1, .exact = work->exact};
+        .keep = work->shared.keep, .seed = 1, .exact = work->filled.exact};
     if (work->shared.judge)
         return FB_OK;
     return fb_judge_open(&work->shared.judge, &work->shared.inputs.args, &options);
@@ -193,19 +172,20 @@ enum fb_status fb_group_work(struct fb_channel *channel, const struct fb_group *
 {
     struct work work = {.group = group, .shared = {.channel = channel, .measure = &group->measure}};
     enum fb_status status;
-    FB_TRY(fb_problem_parse(&work.shared.problem, group->problem));
     work.shared.threads = group->threads ? group->threads : fb_processors();
 #ifdef _OPENMP
     omp_set_num_threads(work.shared.threads); /* variants plan their workspace for as many */
 #endif
+    work.cases = calloc(group->count, sizeof *work.cases);
     work.benches = calloc(group->count, sizeof *work.benches);
     work.timeable = calloc(group->count, sizeof *work.timeable);
-    if (!work.benches || !work.timeable) {
+    if (!work.cases || !work.benches || !work.timeable) {
         status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", group->count);
         goto out;
     }
     for (size_t i = 0; i < group->count; i++)
         FB_TRY_OUT(make_bench(&work, i));
+    FB_TRY_OUT(fb_problem_copy(&work.shared.problem, &work.cases[0].terms.problem));
     bool work_them = group->measure.what && any_is_taken(&work);
     status = work_them ? open_shared(&work) : FB_OK;
     const bool unread = status == FB_IO || status == FB_CORRUPT; /* the file of inputs */
@@ -217,12 +197,13 @@ out:
     for (size_t i = 0; work.benches && i < group->count; i++) {
         fb_bench_close(&work.benches[i]);
         fb_record_free(&work.benches[i].record);
+        fb_case_free(&work.cases[i]);
     }
     fb_judge_close(work.shared.judge);
     fb_buffers_free(&work.shared.inputs);
-    fb_golden_case_free(&work.golden);
-    free(work.file_keep);
+    free(work.filled.keep);
     fb_problem_free(&work.shared.problem);
+    free(work.cases);
     free(work.benches);
     free(work.timeable);
     return status;

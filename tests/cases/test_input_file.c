@@ -17,9 +17,9 @@
 #include "core/tensor.h"
 #include "data/buffers.h"
 #include "cases/case.h"
-#include "cases/input_file.h"
 #include "measure/memory_host.h"
 #include "tests/tap.h"
+#include "work/fill.h"
 
 static char folder[] = "/tmp/flashback-input-XXXXXX";
 static char path[64];
@@ -85,8 +85,17 @@ static enum fb_status fill(const char *text, const char *recipe)
     keep = NULL;
     fb_problem_parse(&problem, text);
     fb_buffers_make(&buffers, &fb_memory_host, &problem, &fb_numerics_standard, &plain);
-    enum fb_status status = fb_input_file_check(recipe, &problem);
-    return status == FB_OK ? fb_input_file_fill(recipe, &buffers.args, &keep) : status;
+    struct fb_source source;
+    struct fb_filled filled = {.keep = NULL};
+    enum fb_status status = fb_source_parse(&source, recipe);
+    if (status != FB_OK)
+        return status;
+    status = fb_source_check(&source, &problem);
+    if (status == FB_OK)
+        status = fb_fill(&source, &buffers.args, &filled);
+    keep = filled.keep;
+    fb_source_free(&source);
+    return status;
 }
 
 static void release(void)
@@ -290,11 +299,11 @@ static void test_no_files(void)
 static void test_case(void)
 {
     struct fb_case one;
-    tap_ok(fb_case_make(&one, "cpu-split", plain, "", recipe_of(""), 0) == FB_OK &&
+    tap_ok(fb_case_parse(&one, "cpu-split", plain, "", recipe_of(""), 0) == FB_OK &&
                !strcmp(one.recipe, recipe_of("")),
            "a case with a file");
     fb_case_free(&one);
-    tap_ok(fb_case_make(&one, "cpu-split", "n=9,d=4", "", recipe_of(""), 0) == FB_USAGE,
+    tap_ok(fb_case_parse(&one, "cpu-split", "n=9,d=4", "", recipe_of(""), 0) == FB_USAGE,
            "a case whose file does not fit: %s", fb_status_message());
     fb_status_clear();
 }

@@ -8,17 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/experiment.h"
 #include "core/problem.h"
 #include "core/status.h"
 #include "tests/tap.h"
 
-static const struct {
-    const char *problem, *recipe;
-} set[] = {
-#include "cases/long_set.def"
-};
+/* The lecture's two shapes stand before the set. */
+enum { BEFORE = 2, COUNT = 768 };
 
-enum { COUNT = sizeof set / sizeof *set };
+static const struct fb_case *set; /* [COUNT] */
 
 /* ---- Factors ------------------------------------------------------------------------------------
  */
@@ -86,12 +84,7 @@ static int recipe_of(const char *text)
 
 static bool classify(int n, int level[FACTORS])
 {
-    struct fb_problem p;
-    if (fb_problem_parse(&p, set[n].problem) != FB_OK) {
-        tap_ok(false, "%s: %s", set[n].problem, fb_status_message());
-        fb_status_clear();
-        return false;
-    }
+    const struct fb_problem p = set[n].terms.problem;
     int64_t nq = p.qlens ? p.qlens[0] : p.nq, nk = p.klens ? p.klens[0] : p.nk;
     level[SHAPE] = find(shapes, SHAPES, nq, nk);
     level[HEAD] = find(heads_d, 16, p.d, p.dv);
@@ -102,7 +95,6 @@ static bool classify(int n, int level[FACTORS])
     level[RECIPE] = recipe_of(set[n].recipe);
     level[DTYPE] = (int)p.dtype;
     level[BATCH] = p.qlens ? 2 : p.b == 2 ? 1 : 0;
-    fb_problem_free(&p);
     for (int f = 0; f < FACTORS; f++)
         if (level[f] < 0 || level[f] >= levels[f])
             return tap_ok(false, "%s, %s: its %s is none of the grid's", set[n].problem,
@@ -188,10 +180,30 @@ static void test_different(void)
     tap_ok(same == 0, "no problem stands there twice");
 }
 
+/* A problem that stood there twice would be one case. */
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+    for (const char *line = text; line && *line; line = strchr(line, '\n') + 1)
+        lines += !strncmp(line, "problem = ", 10) || !strncmp(line, "    ", 4);
+    return lines;
+}
+
 int main(void)
 {
+    static const char *const settings[] = {"variant=null"};
+    const char *source = getenv("srcdir");
+    struct fb_experiment experiment;
+    char path[4096];
     int(*level)[FACTORS] = calloc(COUNT, sizeof *level);
-    bool all = level != NULL;
+    snprintf(path, sizeof path, "%s/experiments/check-long.ini", source ? source : ".");
+    bool all = level && fb_experiment_read(&experiment, path, settings, 1) == FB_OK;
+    if (!tap_ok(all, "%s is read %s", path, fb_status_message()))
+        return tap_done();
+    all = tap_ok(experiment.case_count == BEFORE + COUNT &&
+                     count_lines(experiment.text) == experiment.case_count,
+                 "%zu problems, each once", experiment.case_count);
+    set = experiment.cases + BEFORE;
     for (int n = 0; all && n < COUNT; n++)
         all = classify(n, level[n]);
     tap_ok(all, "all of %d problems are in the language and of the grid", COUNT);
@@ -200,6 +212,7 @@ int main(void)
         test_pairs(level);
         test_different();
     }
+    fb_experiment_free(&experiment);
     free(level);
     return tap_done();
 }

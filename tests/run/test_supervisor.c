@@ -233,9 +233,9 @@ static void make_cases(struct seen *seen)
 {
     memset(seen, 0, sizeof *seen);
     for (int i = 0; i < VARIANTS; i++)
-        if (fb_case_make(&seen->cases[i], table[i]->name, "n=1,d=8,dtype=fp32", "", "randn@1", 1))
+        if (fb_case_parse(&seen->cases[i], table[i]->name, "n=1,d=8,dtype=fp32", "", "randn@1", 1))
             tap_ok(false, "case %d: %s", i, fb_status_message());
-    if (fb_case_make(&seen->cases[VARIANTS], "good", "n=1,d=8,dtype=bf16", "", "randn@1", 1))
+    if (fb_case_parse(&seen->cases[VARIANTS], "good", "n=1,d=8,dtype=bf16", "", "randn@1", 1))
         tap_ok(false, "case of another type: %s", fb_status_message());
 }
 
