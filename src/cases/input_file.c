@@ -12,13 +12,13 @@
  */
 
 /* An '@' in the path itself is told from a layout by the '.' or '/' behind it. */
-static enum fb_status take_layout(struct fb_source *source)
+static enum fb_status take_layout(struct fb_file_place *place)
 {
-    char *at = strrchr(source->path, '@');
+    char *at = strrchr(place->path, '@');
     if (!at || strpbrk(at, "./"))
         return FB_OK;
-    source->bnhd = !strcmp(at + 1, "bnhd");
-    if (!source->bnhd && strcmp(at + 1, "bhnd"))
+    place->bnhd = !strcmp(at + 1, "bnhd");
+    if (!place->bnhd && strcmp(at + 1, "bhnd"))
         return fb_fail(FB_USAGE, "recipe file: layout '%s' is not one of bhnd, bnhd", at + 1);
     *at = '\0';
     return FB_OK;
@@ -33,24 +33,23 @@ static bool is_graphic(const char *text)
     return !*text;
 }
 
-enum fb_status fb_input_file_read(struct fb_source *source, const char *rest)
+enum fb_status fb_input_file_read(struct fb_file_place *place, const char *recipe, const char *rest)
 {
-    source->path = strdup(rest);
-    if (!source->path)
+    place->path = strdup(rest);
+    if (!place->path)
         return fb_fail(FB_NO_MEMORY, "no memory for a file name");
-    source->group = source->path + strlen(source->path);
-    FB_TRY(take_layout(source));
-    char *hash = strchr(source->path, '#');
+    place->group = place->path + strlen(place->path);
+    FB_TRY(take_layout(place));
+    char *hash = strchr(place->path, '#');
     if (hash) {
         *hash = '\0';
-        source->group = hash + 1;
+        place->group = hash + 1;
     }
-    if (!*source->path || strpbrk(source->text, " \t\n|"))
+    if (!*place->path || strpbrk(recipe, " \t\n|"))
         return fb_fail(FB_USAGE, "recipe '%s' is not file:PATH[#GROUP][@LAYOUT] without spaces",
-                       source->text);
-    if (!is_graphic(source->text))
-        return fb_fail(FB_USAGE, "recipe '%s': a name in it is not of printable ASCII",
-                       source->text);
+                       recipe);
+    if (!is_graphic(recipe))
+        return fb_fail(FB_USAGE, "recipe '%s': a name in it is not of printable ASCII", recipe);
     return FB_OK;
 }
 
@@ -66,13 +65,13 @@ struct wanted {
 };
 
 /* In the file's order; dimension 4 falls away where it is `columns` = 0. */
-static struct wanted rows_of(const struct fb_source *source, const char *name, int64_t b, int64_t h,
-                             int64_t n, int64_t columns)
+static struct wanted rows_of(const struct fb_file_place *place, const char *name, int64_t b,
+                             int64_t h, int64_t n, int64_t columns)
 {
     return (struct wanted){.name = name,
                            .needed = true,
                            .rank = columns ? 4 : 3,
-                           .extent = {b, source->bnhd ? n : h, source->bnhd ? h : n, columns}};
+                           .extent = {b, place->bnhd ? n : h, place->bnhd ? h : n, columns}};
 }
 
 enum { Q, K, V, DOUT, DLSE, BIAS, SINK, KEEP, WANTED };
@@ -82,7 +81,7 @@ const char *fb_input_file_dout(const struct fb_tensor_file *file)
     return !fb_tensor_file_has(file, "dout") && fb_tensor_file_has(file, "do") ? "do" : "dout";
 }
 
-static void list_wanted(const struct fb_source *source, const struct fb_tensor_file *file,
+static void list_wanted(const struct fb_file_place *place, const struct fb_tensor_file *file,
                         const struct fb_problem *p, struct wanted want[WANTED])
 {
     const bool packed = p->qlens || p->klens;
@@ -90,11 +89,11 @@ static void list_wanted(const struct fb_source *source, const struct fb_tensor_f
     const int64_t nk = packed ? fb_problem_rows_k(p) : p->nk;
     const int64_t bias_b = p->bias == FB_BIAS_FULL || p->bias == FB_BIAS_BATCH ? p->b : 1;
     const int64_t bias_h = p->bias == FB_BIAS_FULL || p->bias == FB_BIAS_HEAD ? p->h : 1;
-    want[Q] = rows_of(source, "q", b, p->h, nq, p->d);
-    want[K] = rows_of(source, "k", b, p->hk, nk, p->d);
-    want[V] = rows_of(source, "v", b, p->hk, nk, p->dv);
-    want[DOUT] = rows_of(source, fb_input_file_dout(file), b, p->h, nq, p->dv);
-    want[DLSE] = rows_of(source, "dlse", b, p->h, nq, 0);
+    want[Q] = rows_of(place, "q", b, p->h, nq, p->d);
+    want[K] = rows_of(place, "k", b, p->hk, nk, p->d);
+    want[V] = rows_of(place, "v", b, p->hk, nk, p->dv);
+    want[DOUT] = rows_of(place, fb_input_file_dout(file), b, p->h, nq, p->dv);
+    want[DLSE] = rows_of(place, "dlse", b, p->h, nq, 0);
     want[DLSE].needed = p->dlse;
     want[BIAS] = (struct wanted){"bias", p->bias, false, 4, {bias_b, bias_h, p->nq, p->nk}};
     want[SINK] = (struct wanted){"sink", p->sink, false, 1, {p->h}};
@@ -119,8 +118,8 @@ static bool same_shape(const struct wanted *want, int rank, const int64_t *exten
     return !memcmp(extent, want->extent + skip, (size_t)rank * sizeof *extent);
 }
 
-static enum fb_status check_shape(const struct fb_source *source, const struct fb_tensor_file *file,
-                                  const struct wanted *want)
+static enum fb_status check_shape(const struct fb_file_place *place,
+                                  const struct fb_tensor_file *file, const struct wanted *want)
 {
     int64_t extent[FB_TENSOR_FILE_RANK];
     char found[120], wanted[120];
@@ -128,43 +127,44 @@ static enum fb_status check_shape(const struct fb_source *source, const struct f
     FB_TRY(fb_tensor_file_shape(file, want->name, want->integers, &rank, extent));
     if (same_shape(want, rank, extent))
         return FB_OK;
-    return fb_fail(FB_USAGE, "%s: %s is %s, the problem wants %s (read as %s)", source->path,
+    return fb_fail(FB_USAGE, "%s: %s is %s, the problem wants %s (read as %s)", place->path,
                    want->name, shape_text(found, rank, extent),
                    shape_text(wanted, want->rank, want->extent),
-                   source->bnhd ? "bnhd" : "bhnd; @bnhd reads it the other way");
+                   place->bnhd ? "bnhd" : "bhnd; @bnhd reads it the other way");
 }
 
-static enum fb_status check_all(const struct fb_source *source, const struct fb_tensor_file *file,
-                                const struct fb_problem *problem)
+static enum fb_status check_all(const struct fb_file_place *place,
+                                const struct fb_tensor_file *file, const struct fb_problem *problem)
 {
     struct wanted want[WANTED];
     if (problem->layout == FB_LAYOUT_EXPANDED_DOUT)
         return fb_fail(FB_USAGE,
                        "recipe file: has no place for layout=expanded-dout, whose dout is "
                        "one row");
-    list_wanted(source, file, problem, want);
+    list_wanted(place, file, problem, want);
     want[KEEP].needed = problem->dropout > 0 && fb_tensor_file_has(file, "keep");
     for (int i = 0; i < WANTED; i++)
         if (want[i].needed)
-            FB_TRY(check_shape(source, file, &want[i]));
+            FB_TRY(check_shape(place, file, &want[i]));
     return FB_OK;
 }
 
-enum fb_status fb_input_file_open(const struct fb_source *source, const struct fb_problem *problem,
-                                  struct fb_tensor_file **file)
+enum fb_status fb_input_file_open(const struct fb_file_place *place,
+                                  const struct fb_problem *problem, struct fb_tensor_file **file)
 {
-    FB_TRY(fb_tensor_file_open(file, source->path, source->group));
-    const enum fb_status status = check_all(source, *file, problem);
+    FB_TRY(fb_tensor_file_open(file, place->path, place->group));
+    const enum fb_status status = check_all(place, *file, problem);
     if (status == FB_OK)
         return FB_OK;
     fb_tensor_file_close(*file);
     return status;
 }
 
-enum fb_status fb_input_file_check(const struct fb_source *source, const struct fb_problem *problem)
+enum fb_status fb_input_file_check(const struct fb_file_place *place,
+                                   const struct fb_problem *problem)
 {
     struct fb_tensor_file *file;
-    FB_TRY(fb_input_file_open(source, problem, &file));
+    FB_TRY(fb_input_file_open(place, problem, &file));
     fb_tensor_file_close(file);
     return FB_OK;
 }

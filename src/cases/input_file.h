@@ -13,20 +13,29 @@
 #ifndef FB_CASES_INPUT_FILE_H
 #define FB_CASES_INPUT_FILE_H
 
-#include "cases/source.h"
+#include <stdbool.h>
+
+#include "flashback.h"
 #include "store/tensor_file.h"
 
-/* Takes the recipe apart: path, group and layout. */
-enum fb_status fb_input_file_read(struct fb_source *source, const char *rest);
+/* Where values lie. */
+struct fb_file_place {
+    char *path, *group; /* group points into the memory of path */
+    bool bnhd;          /* the order of the dimensions; else bhnd */
+};
+
+/* Takes a recipe apart; rest is what stands behind "file:". FB_USAGE. */
+enum fb_status fb_input_file_read(struct fb_file_place *place, const char *recipe,
+                                  const char *rest);
 
 /* Does the file hold what the problem needs? Reads shapes alone. FB_USAGE names the dataset, its
  * shape and the one that is wanted; FB_IO and FB_CORRUPT the file. */
-enum fb_status fb_input_file_check(const struct fb_source *source,
+enum fb_status fb_input_file_check(const struct fb_file_place *place,
                                    const struct fb_problem *problem);
 
 /* The same, and leaves the file open. */
-enum fb_status fb_input_file_open(const struct fb_source *source, const struct fb_problem *problem,
-                                  struct fb_tensor_file **file);
+enum fb_status fb_input_file_open(const struct fb_file_place *place,
+                                  const struct fb_problem *problem, struct fb_tensor_file **file);
 
 /* What the file calls dout: golden files say "do". */
 const char *fb_input_file_dout(const struct fb_tensor_file *file);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases/input_file.h"
 #include "core/status.h"
 
 static enum fb_status read_drawn(struct fb_source *source, const char *text)
@@ -17,17 +16,27 @@ static enum fb_status read_drawn(struct fb_source *source, const char *text)
     return source->text ? FB_OK : fb_fail(FB_NO_MEMORY, "no memory for a recipe string");
 }
 
+static enum fb_status read_file(struct fb_source *source, const char *rest)
+{
+    return fb_input_file_read(&source->file, source->text, rest);
+}
+
+static enum fb_status check_file(const struct fb_source *source, const struct fb_problem *problem)
+{
+    return fb_input_file_check(&source->file, problem);
+}
+
 /* A name without a group is refused by who would read it. */
 static enum fb_status read_golden(struct fb_source *source, const char *rest)
 {
     const char *hash = strrchr(rest, '#');
     if (!hash)
         return FB_OK;
-    source->path = strdup(rest);
-    if (!source->path)
+    source->file.path = strdup(rest);
+    if (!source->file.path)
         return fb_fail(FB_NO_MEMORY, "no memory for a file name");
-    source->path[hash - rest] = '\0';
-    source->group = source->path + (hash - rest) + 1;
+    source->file.path[hash - rest] = '\0';
+    source->file.group = source->file.path + (hash - rest) + 1;
     return FB_OK;
 }
 
@@ -38,7 +47,7 @@ static const struct {
     enum fb_status (*read)(struct fb_source *source, const char *rest);
     enum fb_status (*check)(const struct fb_source *source, const struct fb_problem *problem);
 } sources[FB_SOURCES] = {
-    [FB_SOURCE_FILE] = {"file:", fb_input_file_read, fb_input_file_check},
+    [FB_SOURCE_FILE] = {"file:", read_file, check_file},
     [FB_SOURCE_GOLDEN] = {"golden:", read_golden, NULL},
     [FB_SOURCE_DRAWN] = {"", read_drawn, NULL},
 };
@@ -70,15 +79,15 @@ enum fb_status fb_source_copy(struct fb_source *to, const struct fb_source *from
 {
     *to = *from;
     to->text = strdup(from->text);
-    to->path = to->group = NULL;
-    if (from->path) {
-        const size_t offset = (size_t)(from->group - from->path);
-        const size_t bytes = offset + strlen(from->group) + 1;
-        to->path = malloc(bytes);
-        if (to->path)
-            to->group = (char *)memcpy(to->path, from->path, bytes) + offset;
+    to->file.path = to->file.group = NULL;
+    if (from->file.path) {
+        const size_t offset = (size_t)(from->file.group - from->file.path);
+        const size_t bytes = offset + strlen(from->file.group) + 1;
+        to->file.path = malloc(bytes);
+        if (to->file.path)
+            to->file.group = (char *)memcpy(to->file.path, from->file.path, bytes) + offset;
     }
-    if (to->text && (to->path || !from->path))
+    if (to->text && (to->file.path || !from->file.path))
         return FB_OK;
     fb_source_free(to);
     return fb_fail(FB_NO_MEMORY, "no memory for a recipe");
@@ -87,7 +96,7 @@ enum fb_status fb_source_copy(struct fb_source *to, const struct fb_source *from
 void fb_source_free(struct fb_source *source)
 {
     free(source->text);
-    free(source->path);
+    free(source->file.path);
     *source = (struct fb_source){.kind = FB_SOURCE_DRAWN};
 }
 

@@ -11,8 +11,7 @@
 #ifndef FB_CASES_SOURCE_H
 #define FB_CASES_SOURCE_H
 
-#include <stdbool.h>
-
+#include "cases/input_file.h"
 #include "core/recipe.h"
 #include "flashback.h"
 
@@ -22,8 +21,7 @@ struct fb_source {
     enum fb_source_kind kind;
     char *text;              /* canonical */
     struct fb_recipe recipe; /* of what is drawn */
-    char *path, *group;      /* of a file; group points into the memory of path */
-    bool bnhd;               /* the order of its dimensions; else bhnd */
+    struct fb_file_place file;
 };
 
 /* FB_USAGE names what is wrong in the text. A file is not looked into. On failure *source holds

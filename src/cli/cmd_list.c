@@ -12,7 +12,7 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/registry.h"
-#include "measure/device.h"
+#include "measure/devices.h"
 
 static const char usage[] =
     "Usage: flashback list [--json] [--traps]\n"

@@ -2,7 +2,12 @@
 #ifndef FB_CORE_PROCESSORS_H
 #define FB_CORE_PROCESSORS_H
 
+#include <stdint.h>
+
 /* Processors this process may run on (affinity and cgroup quota, rounded up), at least 1. */
 int fb_processors(void);
+
+/* Size of the cache of the given level that holds data, 0 if unknown. */
+uint64_t fb_cache_bytes(int level);
 
 #endif

@@ -207,3 +207,21 @@ enum fb_status fb_buffers_seal(struct fb_buffers *buffers, enum fb_pass pass)
             FB_TRY(fb_buffer_hash(buffers, i, &buffers->block[i].hash));
     return FB_OK;
 }
+
+static uint64_t element_bytes(const struct fb_buffers *buffers, enum fb_buffer which)
+{
+    struct fb_args args = buffers->args;
+    return fb_dtype_bytes(fb_layout_tensor(&args, which)->dtype);
+}
+
+uint64_t fb_gap_bytes(const struct fb_buffers *buffers, enum fb_buffer which)
+{
+    return (uint64_t)buffers->place[which].gap * element_bytes(buffers, which);
+}
+
+uint64_t fb_gap_offset(const struct fb_buffers *buffers, enum fb_buffer which, int64_t row)
+{
+    const struct fb_place *place = &buffers->place[which];
+    return (uint64_t)(row * (place->width + place->gap) + place->width) *
+           element_bytes(buffers, which);
+}

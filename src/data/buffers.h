@@ -19,30 +19,8 @@
 #include <stdint.h>
 
 #include "core/memory.h"
+#include "data/layout.h"
 #include "flashback.h"
-
-enum fb_buffer {
-    FB_BUFFER_Q,
-    FB_BUFFER_K,
-    FB_BUFFER_V,
-    FB_BUFFER_O,
-    FB_BUFFER_LSE,
-    FB_BUFFER_DOUT,
-    FB_BUFFER_DQ,
-    FB_BUFFER_DK,
-    FB_BUFFER_DV,
-    FB_BUFFER_DLSE,
-    FB_BUFFER_BIAS,
-    FB_BUFFER_DBIAS,
-    FB_BUFFER_SINK,
-    FB_BUFFER_DSINK,
-    FB_BUFFER_ALIBI,
-    FB_BUFFER_SAVED,
-    FB_BUFFER_WORKSPACE,
-    FB_BUFFER_COUNT
-};
-
-enum fb_pass { FB_PASS_FORWARD, FB_PASS_BACKWARD };
 
 /* One allocation: GUARD bytes, the data, GUARD bytes. */
 struct fb_block {
@@ -50,14 +28,6 @@ struct fb_block {
     char *data;     /* memory + the guard */
     uint64_t bytes; /* of data */
     uint64_t hash;  /* since the last seal */
-};
-
-/* A tensor's place: bytes of the block that holds it, in rows of `width` elements and `gap` more.
- * Slices of a packed block have bytes == 0 and an offset into the block of q. */
-struct fb_place {
-    uint64_t bytes;
-    int64_t offset; /* elements from the start of the block */
-    int64_t rows, width, gap;
 };
 
 struct fb_buffers {
@@ -102,5 +72,9 @@ enum fb_status fb_buffers_fetch(const struct fb_buffers *from, struct fb_buffers
  * memory. */
 enum fb_status fb_buffer_hash(const struct fb_buffers *buffers, enum fb_buffer buffer,
                               uint64_t *hash);
+
+/* The guard behind row `row` of a block with gaps. */
+uint64_t fb_gap_offset(const struct fb_buffers *buffers, enum fb_buffer buffer, int64_t row);
+uint64_t fb_gap_bytes(const struct fb_buffers *buffers, enum fb_buffer buffer);
 
 #endif

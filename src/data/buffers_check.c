@@ -29,24 +29,6 @@ bool fb_buffer_is_sealed(enum fb_buffer which, enum fb_pass pass)
     return which != FB_BUFFER_WORKSPACE && !fb_buffer_is_output(which, pass);
 }
 
-static uint64_t element_bytes(const struct fb_buffers *buffers, enum fb_buffer which)
-{
-    struct fb_args args = buffers->args;
-    return fb_dtype_bytes(fb_layout_tensor(&args, which)->dtype);
-}
-
-uint64_t fb_gap_bytes(const struct fb_buffers *buffers, enum fb_buffer which)
-{
-    return (uint64_t)buffers->place[which].gap * element_bytes(buffers, which);
-}
-
-uint64_t fb_gap_offset(const struct fb_buffers *buffers, enum fb_buffer which, int64_t row)
-{
-    const struct fb_place *place = &buffers->place[which];
-    return (uint64_t)(row * (place->width + place->gap) + place->width) *
-           element_bytes(buffers, which);
-}
-
 /* ---- Reading back -------------------------------------------------------------------------------
  */
 

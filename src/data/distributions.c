@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "core/problem.h"
+#include "data/inputs.h"
 
 static double param(const struct fb_draw *e, int index)
 {

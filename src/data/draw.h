@@ -7,7 +7,19 @@
 
 #include <stdint.h>
 
-#include "data/inputs.h"
+#include "core/recipe.h"
+#include "flashback.h"
+
+/* The input tensors a recipe fills. */
+enum fb_input {
+    FB_INPUT_Q,
+    FB_INPUT_K,
+    FB_INPUT_V,
+    FB_INPUT_DOUT,
+    FB_INPUT_DLSE,
+    FB_INPUT_BIAS,
+    FB_INPUT_SINK
+};
 
 /* Where in the inputs a value is asked for. One thread's own: it keeps the last random block. */
 struct fb_draw {

@@ -13,18 +13,8 @@
 #include <stdint.h>
 
 #include "core/recipe.h"
+#include "data/draw.h"
 #include "flashback.h"
-
-/* The input tensors a recipe fills. */
-enum fb_input {
-    FB_INPUT_Q,
-    FB_INPUT_K,
-    FB_INPUT_V,
-    FB_INPUT_DOUT,
-    FB_INPUT_DLSE,
-    FB_INPUT_BIAS,
-    FB_INPUT_SINK
-};
 
 /* One element, where row counts inside its sequence. lse-shaped tensors have column 0; bias has
  * row = query and column = key; sink has its head only. */

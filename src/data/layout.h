@@ -1,14 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * layout.h: shape and strides of every tensor of a problem, before any memory exists, and what the
- * files of struct fb_buffers share. Private to src/measure.
+ * layout.h: shape and strides of every tensor of a problem, before any memory exists, and how
+ * guards and poison look.
  */
 #ifndef FB_DATA_LAYOUT_H
 #define FB_DATA_LAYOUT_H
 
 #include <stdint.h>
 
-#include "data/buffers.h"
+#include <stdbool.h>
+
+#include "flashback.h"
+
+enum fb_buffer {
+    FB_BUFFER_Q,
+    FB_BUFFER_K,
+    FB_BUFFER_V,
+    FB_BUFFER_O,
+    FB_BUFFER_LSE,
+    FB_BUFFER_DOUT,
+    FB_BUFFER_DQ,
+    FB_BUFFER_DK,
+    FB_BUFFER_DV,
+    FB_BUFFER_DLSE,
+    FB_BUFFER_BIAS,
+    FB_BUFFER_DBIAS,
+    FB_BUFFER_SINK,
+    FB_BUFFER_DSINK,
+    FB_BUFFER_ALIBI,
+    FB_BUFFER_SAVED,
+    FB_BUFFER_WORKSPACE,
+    FB_BUFFER_COUNT
+};
+
+enum fb_pass { FB_PASS_FORWARD, FB_PASS_BACKWARD };
+
+/* A tensor's place: bytes of the block that holds it, in rows of `width` elements and `gap` more.
+ * Slices of a packed block have bytes == 0 and an offset into the block of q. */
+struct fb_place {
+    uint64_t bytes;
+    int64_t offset; /* elements from the start of the block */
+    int64_t rows, width, gap;
+};
 
 /* Fills args' tensors (data stays NULL) and the places. An absent tensor has shape all 0 and no
  * bytes. FB_REFUSED when a size does not fit 63 bits. */
@@ -32,9 +65,5 @@ static inline unsigned char fb_guard_byte(uint64_t i)
  * forward may not touch the gradients either). */
 bool fb_buffer_is_output(enum fb_buffer buffer, enum fb_pass pass);
 bool fb_buffer_is_sealed(enum fb_buffer buffer, enum fb_pass pass);
-
-/* The guard behind row `row` of a block with gaps. */
-uint64_t fb_gap_offset(const struct fb_buffers *buffers, enum fb_buffer buffer, int64_t row);
-uint64_t fb_gap_bytes(const struct fb_buffers *buffers, enum fb_buffer buffer);
 
 #endif

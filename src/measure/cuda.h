@@ -8,12 +8,6 @@
 
 #include "measure/device.h"
 
-/* The device of this process, with a context and a stream. */
-enum fb_status fb_cuda_open(struct fb_device **device);
-
-/* ---- Between the cuda_* files -------------------------------------------------------------------
- */
-
 /* FB_OK for cudaSuccess, else FB_DEVICE "what: CUDA's words (its name)". */
 enum fb_status fb_cuda_status(int error, const char *what);
 #define FB_TRY_CUDA(call, what) FB_TRY(fb_cuda_status((int)(call), what))

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "kernels/cuda/device.h"
 #include "measure/cuda.h"
+#include "measure/cuda_device.h"
 #include "measure/nvml.h"
 
 enum fb_status fb_cuda_status(int error, const char *what)

@@ -3,7 +3,7 @@
  * cuda_none.c: what the harness says about CUDA when it was built without.
  */
 #include "core/status.h"
-#include "measure/cuda.h"
+#include "measure/cuda_device.h"
 
 enum fb_status fb_cuda_open(struct fb_device **device)
 {

@@ -39,14 +39,6 @@ struct fb_device {
     enum fb_status (*rival)(struct fb_device *device, struct fb_rival **rival);
 };
 
-/* What the machine says (fb_backend_why_not), then what the variant says (fb_offer_why_not). */
-const char *fb_variant_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
-                               const struct fb_numerics *numerics);
-
-/* The device that variants of this backend run on. FB_REFUSED when there is none, FB_DEVICE when it
- * cannot be opened. */
-enum fb_status fb_device_open(const char *backend, struct fb_device **device);
-
 /* Does it lie in the host's memory? */
 static inline bool fb_device_is_host(const struct fb_device *device)
 {

@@ -82,30 +82,6 @@ static bool read_setting(const char *path, const char *key, char *value, size_t 
     return found;
 }
 
-/* ---- Processors and caches
- * ----------------------------------------------------------------------- */
-
-uint64_t fb_machine_cache_bytes(int level)
-{
-    char path[128], text[64];
-    for (int index = 0; index < 8; index++) {
-        const char *base = "/sys/devices/system/cpu/cpu0/cache/index";
-        snprintf(path, sizeof path, "%s%d/level", base, index);
-        if (!read_line(path, text, sizeof text) || atoi(text) != level)
-            continue;
-        snprintf(path, sizeof path, "%s%d/type", base, index);
-        if (!read_line(path, text, sizeof text) || !strcmp(text, "Instruction"))
-            continue;
-        snprintf(path, sizeof path, "%s%d/size", base, index);
-        if (!read_line(path, text, sizeof text))
-            continue;
-        char *unit;
-        uint64_t size = strtoull(text, &unit, 10);
-        return *unit == 'K' ? size << 10 : *unit == 'M' ? size << 20 : size;
-    }
-    return 0;
-}
-
 /* ---- The list -----------------------------------------------------------------------------------
  */
 
@@ -141,9 +117,9 @@ static void add_processor(struct fb_machine_facts *facts)
     read_field("/proc/cpuinfo", "model name", text, sizeof text);
     add(facts, "cpu_model", "%s", text);
     add(facts, "cpus", "%d", fb_processors());
-    add(facts, "cache_l1d", "%llu", (unsigned long long)fb_machine_cache_bytes(1));
-    add(facts, "cache_l2", "%llu", (unsigned long long)fb_machine_cache_bytes(2));
-    add(facts, "cache_l3", "%llu", (unsigned long long)fb_machine_cache_bytes(3));
+    add(facts, "cache_l1d", "%llu", (unsigned long long)fb_cache_bytes(1));
+    add(facts, "cache_l2", "%llu", (unsigned long long)fb_cache_bytes(2));
+    add(facts, "cache_l3", "%llu", (unsigned long long)fb_cache_bytes(3));
     add(facts, "memory_bytes", "%llu", (unsigned long long)fb_memory_total());
 }
 

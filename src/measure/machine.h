@@ -35,7 +35,4 @@ void fb_machine_facts(struct fb_machine_facts *facts);
 /* NULL if there is no such key. */
 const char *fb_machine_find(const struct fb_machine_facts *facts, const char *key);
 
-/* Size of the cache of the given level that holds data, 0 if unknown. */
-uint64_t fb_machine_cache_bytes(int level);
-
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "measure/machine.h"
+#include "core/processors.h"
 #include "measure/stats.h"
 
 static enum fb_status start_cpu(struct fb_timer *timer)
@@ -34,8 +34,8 @@ size_t fb_flush_bytes(void)
     const size_t least = (size_t)32 << 20, most = (size_t)1 << 30;
     size_t largest = 0;
     for (int level = 1; level <= 4; level++)
-        if (fb_machine_cache_bytes(level) > largest)
-            largest = (size_t)fb_machine_cache_bytes(level);
+        if (fb_cache_bytes(level) > largest)
+            largest = (size_t)fb_cache_bytes(level);
     size_t bytes = largest + largest / 4;
     return bytes < least ? least : bytes > most ? most : bytes;
 }

@@ -6,7 +6,7 @@
 #ifndef FB_RUN_CHECK_REPORT_H
 #define FB_RUN_CHECK_REPORT_H
 
-#include "run/check.h"
+#include "cases/set.h"
 #include "run/tally.h"
 #include "store/record.h"
 

@@ -6,7 +6,7 @@
 #define FB_RUN_PROVENANCE_H
 
 #include "cases/experiment.h"
-#include "run/run.h"
+#include "run/options.h"
 #include "store/results.h"
 
 /* FB_USAGE when an environment variable that steers a run holds what it may not, or two built-in

@@ -11,7 +11,7 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "measure/device.h"
+#include "measure/devices.h"
 #include "run/provenance.h"
 #include "run/plugins.h"
 #include "run/progress.h"

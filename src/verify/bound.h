@@ -10,7 +10,7 @@
 
 #include "flashback.h"
 #include "reference/reference.h"
-#include "verify/judge.h"
+#include "verify/judgement.h"
 
 /* An element may differ by this many times its spread. Fixed before any kernel existed. */
 #define FB_BOUND_FACTOR 4.0

@@ -5,7 +5,7 @@
 #ifndef FB_VERIFY_EXPLAIN_H
 #define FB_VERIFY_EXPLAIN_H
 
-#include "verify/judge.h"
+#include "verify/judgement.h"
 
 /* The reason why tensor `which` did not pass. rho: how uncertain fp32 leaves p. */
 void fb_judge_explain(double rho, enum fb_judged which, struct fb_judgement *j);

@@ -21,26 +21,8 @@
 #include <stdint.h>
 
 #include "flashback.h"
-#include "verify/metrics.h"
+#include "verify/judgement.h"
 #include "verify/mutants.h"
-
-enum fb_verdict {
-    FB_VERDICT_ABSENT,        /* the tensor was not handed over, or the problem has none */
-    FB_VERDICT_PASS,          /* within the bound */
-    FB_VERDICT_FAIL,          /* outside, or non-finite */
-    FB_VERDICT_NOT_CHECKABLE, /* the problem is so ill-conditioned that the bound says nothing */
-};
-
-enum fb_judged { /* the tensors that are judged */
-                 FB_JUDGED_O,
-                 FB_JUDGED_LSE,
-                 FB_JUDGED_DQ,
-                 FB_JUDGED_DK,
-                 FB_JUDGED_DV,
-                 FB_JUDGED_DBIAS,
-                 FB_JUDGED_DSINK,
-                 FB_JUDGED_COUNT
-};
 
 /* What a variant says that it does. */
 struct fb_declaration {
@@ -67,19 +49,6 @@ struct fb_judge_options {
     enum fb_judge_mutant mutant; /* FB_MUTANT_NONE; others are for the self-test, whole mode only */
 };
 
-struct fb_judgement {
-    struct fb_metrics metrics[FB_JUDGED_COUNT]; /* bound_ratio is against the declared numerics */
-    enum fb_verdict declared[FB_JUDGED_COUNT];  /* against the numerics the variant declared */
-    enum fb_verdict standard[FB_JUDGED_COUNT];  /* against fb_numerics_standard */
-    enum fb_verdict verdict;          /* FAIL if any tensor failed, else NOT_CHECKABLE if any, else
-                                         PASS; ABSENT when no tensor was handed over */
-    enum fb_verdict verdict_standard; /* the same over `standard` */
-    char reason[256]; /* one line on the first tensor that did not pass, "" if none */
-    char remark[256]; /* one line that is no verdict, "" if none: a declared accumulator that shows
-                         no trace of its roundings (the variant may not do what it declares), or
-                         exact data that a declared rounding leaves inexact */
-};
-
 struct fb_judge;
 
 /* Reads problem, q, k, v, dout, dlse, bias, sink, alibi, cu_qlens, cu_klens of inputs. They, and
@@ -104,9 +73,5 @@ enum fb_status fb_judge_forward(struct fb_judge *judge, const struct fb_tensor *
 const char *fb_judge_coverage(const struct fb_judge *judge);
 
 void fb_judge_close(struct fb_judge *judge); /* NULL is fine */
-
-const char *
-fb_verdict_name(enum fb_verdict verdict);         /* "pass", "fail", "not-checkable", "absent" */
-const char *fb_judged_name(enum fb_judged which); /* "o", "lse", "dq", ... */
 
 #endif

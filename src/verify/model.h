@@ -7,7 +7,7 @@
 #define FB_VERIFY_MODEL_H
 
 #include "verify/bound.h"
-#include "verify/judge.h"
+#include "verify/judgement.h"
 
 struct fb_model {
     const struct fb_problem *problem;

@@ -10,7 +10,7 @@
 #define FB_VERIFY_WHOLE_H
 
 #include "reference/reference.h"
-#include "verify/judge.h"
+#include "verify/judgement.h"
 #include "verify/model.h"
 
 /* Grossly off: by more than this part of its own norm or a usual row's, whichever is larger, and

@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "data/footprint.h"
 #include "measure/timer.h"
+#include "measure/devices.h"
 #include "cases/describe.h"
 
 static void mark(const struct fb_bench *bench, enum fb_stage stage)

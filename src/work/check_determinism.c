@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 #include "verify/determinism.h"
+#include "measure/devices.h"
 
 enum condition { AT_REST, LOADED, FEWER_THREADS, CONDITIONS };
 

@@ -60,10 +60,10 @@ static enum fb_status fill_golden(const struct fb_source *source, const struct f
 {
     struct fb_golden *file;
     struct fb_golden_case one;
-    if (!source->path)
+    if (!source->file.path)
         return fb_fail(FB_USAGE, "recipe '%s' is not golden:FILE#GROUP", source->text);
-    FB_TRY(fb_golden_open(&file, source->path));
-    const enum fb_status status = find_group(file, source->group, source->path, &one);
+    FB_TRY(fb_golden_open(&file, source->file.path));
+    const enum fb_status status = find_group(file, source->file.group, source->file.path, &one);
     if (status == FB_OK) {
         take_group(&one, args, filled);
         fb_golden_case_free(&one);

@@ -84,7 +84,8 @@ static enum fb_status fill_all(const struct fb_source *source, const struct fb_t
                   {"dlse", &args->dlse, true}, {"bias", &args->bias, false},
                   {"sink", &args->sink, false}};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        FB_TRY(fill_tensor(file, inputs[i].name, inputs[i].to, inputs[i].in_order && source->bnhd));
+        FB_TRY(fill_tensor(file, inputs[i].name, inputs[i].to,
+                           inputs[i].in_order && source->file.bnhd));
     if (args->problem->dropout > 0 && fb_tensor_file_has(file, "keep"))
         FB_TRY(fill_keep(file, args->problem, keep));
     fb_input_fill_slopes(args->problem, &args->alibi);
@@ -96,7 +97,7 @@ enum fb_status fb_fill_from_file(const struct fb_source *source, const struct fb
 {
     struct fb_tensor_file *file;
     *keep = NULL;
-    FB_TRY(fb_input_file_open(source, args->problem, &file));
+    FB_TRY(fb_input_file_open(&source->file, args->problem, &file));
     const enum fb_status status = fill_all(source, file, args, keep);
     fb_tensor_file_close(file);
     return status;

@@ -26,7 +26,7 @@ int main(void)
 #include "core/backends.h"
 #include "core/status.h"
 #include "kernels/cuda/device.h"
-#include "measure/device.h"
+#include "measure/devices.h"
 #include "data/layout.h"
 
 static void test_archs(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * device.c: the host as a device, and which device a backend asks for.
+ * devices.c: the host as a device, and which device a backend asks for.
  */
-#include "measure/device.h"
+#include "measure/devices.h"
 
 #include "core/backends.h"
 #include "core/offer.h"
 #include "core/processors.h"
 #include "core/status.h"
-#include "measure/cuda.h"
+#include "measure/cuda_device.h"
 #include "measure/machine.h"
 #include "measure/memory_host.h"
 
