@@ -13,7 +13,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 #include "data/buffers_check.h"
-#include "measure/device.h"
+#include "measure/devices.h"
 #include "measure/memory_host.h"
 
 /* Elements between the rows of a variant's buffers: inputs and outputs are never contiguous. */

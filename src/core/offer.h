@@ -12,7 +12,7 @@
 
 /* NULL if the variant takes the problem with these numerics, else the reason, one line that stays
  * valid until the next call: what the offer says, then what the variant's own why_not says. The
- * machine is not asked: fb_variant_why_not (measure/device.h) does that first. */
+ * machine is not asked: fb_variant_why_not (measure/devices.h) does that first. */
 const char *fb_offer_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
                              const struct fb_numerics *numerics);
 

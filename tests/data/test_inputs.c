@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "data/distributions.h"
 #include "data/draw.h"
+#include "data/inputs.h"
 #include "tests/tap.h"
 
 /* ---- Numbers --------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/problem.h"
-#include "measure/device.h"
+#include "measure/devices.h"
 #include "tests/cpu_case.h"
 #include "tests/tap.h"
 #include "tests/term_case.h"

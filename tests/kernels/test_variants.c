@@ -12,7 +12,7 @@
 
 #include "kernels/cpu/ops.h"
 #include "kernels/cpu/threads.h"
-#include "measure/device.h"
+#include "measure/devices.h"
 #include "tests/cpu_case.h"
 #include "tests/tap.h"
 
