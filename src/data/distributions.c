@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "core/problem.h"
-#include "data/inputs.h"
 
 static double param(const struct fb_draw *e, int index)
 {
@@ -293,10 +292,7 @@ const struct fb_distribution fb_distributions[] = {
 #undef FB_DISTRIBUTION
 };
 
-bool fb_inputs_exact(const struct fb_recipe *recipe, const struct fb_problem *p)
+bool fb_distribution_is_exact(int dist)
 {
-    int exponent;
-    bool terms = p->softcap != 0 || p->alibi || p->bias || p->dropout > 0 || p->sink;
-    return fb_distributions[recipe->dist].value == dyadic && p->dtype != FB_FP32 && !terms &&
-           p->d % 2 == 0 && fabs(frexp(p->scale, &exponent)) == 0.5;
+    return fb_distributions[dist].value == dyadic;
 }

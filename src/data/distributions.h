@@ -5,6 +5,8 @@
 #ifndef FB_DATA_DISTRIBUTIONS_H
 #define FB_DATA_DISTRIBUTIONS_H
 
+#include <stdbool.h>
+
 #include "data/draw.h"
 
 struct fb_distribution {
@@ -14,5 +16,8 @@ struct fb_distribution {
 
 /* In the order of core/distributions.def, which is that of fb_recipe.dist. */
 extern const struct fb_distribution fb_distributions[];
+
+/* Is it the one whose gradients can come out bit for bit? */
+bool fb_distribution_is_exact(int dist);
 
 #endif

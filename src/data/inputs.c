@@ -129,3 +129,11 @@ void fb_inputs_fill(const struct fb_recipe *recipe, const struct fb_problem *pro
             fb_input_fill(recipe, problem, (enum fb_input)i, tensors[i]);
     fb_input_fill_slopes(problem, &args->alibi);
 }
+
+bool fb_inputs_exact(const struct fb_recipe *recipe, const struct fb_problem *p)
+{
+    int exponent;
+    bool terms = p->softcap != 0 || p->alibi || p->bias || p->dropout > 0 || p->sink;
+    return fb_distribution_is_exact(recipe->dist) && p->dtype != FB_FP32 && !terms &&
+           p->d % 2 == 0 && fabs(frexp(p->scale, &exponent)) == 0.5;
+}

@@ -13,7 +13,6 @@
 #include "core/registry.h"
 #include "core/status.h"
 #include "run/process.h"
-#include "run/supervisor.h"
 
 /* A plug-in that has not told its variants by then hangs. */
 #define PATIENCE_NS 10000000000LL
@@ -160,72 +159,4 @@ void fb_plugins_free(struct fb_plugins *plugins)
 {
     free(plugins->paths);
     memset(plugins, 0, sizeof *plugins);
-}
-
-/* ---- Refusals -----------------------------------------------------------------------------------
- */
-
-/* Where the answers to the asked cases go. */
-struct refusals {
-    const size_t *place; /* in reasons, of each case asked about */
-    const size_t *position;
-    size_t count;
-    char **reasons;
-};
-
-static enum fb_status take_refusal(void *user, size_t position, const struct fb_record *record)
-{
-    struct refusals *r = user;
-    for (size_t i = 0; i < r->count; i++)
-        if (r->position[i] == position) {
-            free(r->reasons[r->place[i]]);
-            r->reasons[r->place[i]] = strdup(fb_text(record->reason));
-            if (!r->reasons[r->place[i]])
-                return fb_fail(FB_NO_MEMORY, "no memory for a reason");
-        }
-    return FB_OK;
-}
-
-static enum fb_status ask_cases(const struct fb_plugins *plugins, const struct fb_case *cases,
-                                struct refusals *refusals)
-{
-    struct fb_measure measure;
-    int signal = 0;
-    fb_measure_default(&measure);
-    measure.what = 0; /* only whether the case is taken */
-    measure.deadline = 20;
-    const struct fb_supervision supervision = {.cases = cases,
-                                               .todo = refusals->position,
-                                               .todo_count = refusals->count,
-                                               .measure = &measure,
-                                               .plugins = plugins->paths,
-                                               .plugin_count = plugins->count,
-                                               .take = take_refusal,
-                                               .user = refusals};
-    return refusals->count ? fb_supervise(&supervision, &signal) : FB_OK;
-}
-
-enum fb_status fb_plugins_why_not(const struct fb_plugins *plugins, const struct fb_case *cases,
-                                  const size_t *todo, size_t count, char **reasons)
-{
-    size_t *place = calloc(count + 1, sizeof *place),
-           *position = calloc(count + 1, sizeof *position);
-    struct refusals refusals = {.place = place, .position = position, .reasons = reasons};
-    enum fb_status status;
-    if (!place || !position) {
-        status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", count);
-        goto out;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct fb_variant *variant = fb_registry_find(cases[todo[i]].variant);
-        if (!variant || !fb_variant_is_plugin(variant))
-            continue;
-        place[refusals.count] = i;
-        position[refusals.count++] = todo[i];
-    }
-    FB_TRY_OUT(ask_cases(plugins, cases, &refusals));
-out:
-    free(place);
-    free(position);
-    return status;
 }

@@ -11,8 +11,8 @@
 #include "core/problem.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "measure/devices.h"
 #include "run/provenance.h"
+#include "run/ask.h"
 #include "run/plugins.h"
 #include "run/progress.h"
 #include "cases/protocol.h"
@@ -98,26 +98,19 @@ static enum fb_status select_cases(struct run *run)
 /* ---- Dry run -----------------------------------------------------------------------------------
  */
 
-/* given: what the plug-in says that the variant is of; NULL: it is built in. */
-static void print_case(const struct fb_case *one, const char *given)
-{
-    const struct fb_variant *variant = fb_registry_find(one->variant);
-    const char *why =
-        given ? given : fb_variant_why_not(variant, &one->terms.problem, &one->terms.numerics);
-    why = why && *why ? why : NULL;
-    printf("%-8s %s%s%s\n", why ? "refused" : "run", one->key, why ? "  # " : "", why ? why : "");
-}
-
-static enum fb_status print_grid(const struct run *run)
+static enum fb_status print_grid(const struct run *run, int *exit_status)
 {
     enum fb_status status;
+    int signal = 0;
     char **reasons = calloc(run->todo_count + 1, sizeof *reasons);
     if (!reasons)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu reasons", run->todo_count);
-    FB_TRY_OUT(fb_plugins_why_not(&run->plugins, run->experiment.cases, run->todo, run->todo_count,
-                                  reasons));
-    for (size_t i = 0; i < run->todo_count; i++)
-        print_case(&run->experiment.cases[run->todo[i]], reasons[i]);
+    FB_TRY_OUT(fb_ask_why_not(&run->plugins, run->experiment.cases, run->todo, run->todo_count,
+                              reasons, &signal));
+    for (size_t i = 0; i < run->todo_count && reasons[i]; i++)
+        printf("%-8s %s%s%s\n", *reasons[i] ? "refused" : "run",
+               run->experiment.cases[run->todo[i]].key, *reasons[i] ? "  # " : "", reasons[i]);
+    *exit_status = signal ? 128 + signal : *exit_status;
 out:
     for (size_t i = 0; i < run->todo_count; i++)
         free(reasons[i]);
@@ -254,7 +247,7 @@ enum fb_status fb_run_experiment(const struct fb_run_options *options, int *exit
     FB_TRY_OUT(fb_tally_init(&run.tally, options->variants, options->variant_count));
     if (options->dry_run) {
         FB_TRY_OUT(select_cases(&run));
-        FB_TRY_OUT(print_grid(&run));
+        FB_TRY_OUT(print_grid(&run, exit_status));
         goto out;
     }
     FB_TRY_OUT(name_outputs(&run));

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "store/journal.h"
+#include "store/results.h"
 
 struct fb_journal_scan {
     struct fb_results results; /* what the intact lines hold */

@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "store/crc.h"
 #include "store/files.h"
+#include "store/journal.h"
 #include "store/journal_private.h"
 #include "store/parse.h"
 

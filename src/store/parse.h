@@ -7,7 +7,11 @@
 
 #include <jansson.h>
 
-#include "store/results.h"
+#include "flashback.h"
+
+struct fb_json;
+struct fb_record;
+struct fb_run;
 
 enum fb_status fb_record_parse(struct fb_record *record, const json_t *object);
 enum fb_status fb_run_parse(struct fb_run *run, const json_t *object);

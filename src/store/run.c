@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "store/parse.h"
+#include "store/results.h"
 
 void fb_run_init(struct fb_run *run)
 {

@@ -13,7 +13,7 @@
 #include "core/half.h"
 #include "core/problem.h"
 #include "core/status.h"
-#include "data/distributions.h"
+#include "data/inputs.h"
 #include "data/draw.h"
 #include "data/inputs.h"
 #include "tests/tap.h"
