@@ -248,9 +248,9 @@ static void test_refusals(void)
         {"n=64,d=64,dtype=bf16,dropout=0.5@1:0", "", "dropout"},
         {"n=64,d=64,dtype=bf16,sink", "", "sink"},
         {"n=64,d=64,dtype=bf16,dlse", "", "dlse"},
-        {"qlens=3+5,d=64,dtype=bf16", "", "packed"},
-        {"n=64,d=64,dtype=bf16", "dq=bf16", "accumulators"},
-        {"n=64,d=64,dtype=bf16", "ps=fp32", "ps=in"},
+        {"qlens=3+5,d=64,dtype=bf16", "", "qlens"},
+        {"n=64,d=64,dtype=bf16", "dq=bf16", "dq: offers"},
+        {"n=64,d=64,dtype=bf16", "ps=fp32", "ps: offers in"},
         {"n=64,d=64,dtype=bf16", "lse=bf16", "lse"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
