@@ -6,7 +6,7 @@
 #include "core/backends.h"
 #include "core/numerics.h"
 #include "core/problem.h"
-#include "core/processors.h"
+#include "core/host/processors.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */

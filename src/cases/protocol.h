@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/clock.h"
+#include "core/host/clock.h"
 #include "cases/experiment.h"
 
 enum { FB_WORKER_RECORDS = 3, FB_WORKER_BEACON = 4 }; /* file descriptors of a worker */

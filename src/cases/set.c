@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/paths.h"
+#include "core/host/paths.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "cases/golden.h"

@@ -2,7 +2,7 @@
  *
  * source.h: where the inputs of a case come from: its recipe, read.
  *
- *     DIST[:key=value]...@SEED          drawn, see core/recipe.h
+ *     DIST[:key=value]...@SEED          drawn, see core/recipe/recipe.h
  *     file:PATH[#GROUP][@LAYOUT]        a file of the user's, see cases/input_file.h
  *     golden:FILE#GROUP                 a group of a golden file, see cases/golden.h
  *
@@ -12,7 +12,7 @@
 #define FB_CASES_SOURCE_H
 
 #include "cases/input_file.h"
-#include "core/recipe.h"
+#include "core/recipe/recipe.h"
 #include "flashback.h"
 
 enum fb_source_kind { FB_SOURCE_FILE, FB_SOURCE_GOLDEN, FB_SOURCE_DRAWN, FB_SOURCES };

@@ -7,8 +7,8 @@
 
 #include "cli/cli.h"
 #include "core/backends.h"
-#include "core/paths.h"
-#include "core/blas.h"
+#include "core/host/paths.h"
+#include "core/host/blas.h"
 #include "measure/machine.h"
 #include "store/results.h"
 

@@ -288,7 +288,7 @@ static double one_key(struct fb_draw *e)
 
 const struct fb_distribution fb_distributions[] = {
 #define FB_DISTRIBUTION(name, summary, value, term, ...) {value, term},
-#include "core/distributions.def"
+#include "core/recipe/distributions.def"
 #undef FB_DISTRIBUTION
 };
 

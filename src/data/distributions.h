@@ -14,7 +14,7 @@ struct fb_distribution {
     double (*term)(struct fb_draw *draw);  /* of dlse, bias and sink; NULL: standard normal */
 };
 
-/* In the order of core/distributions.def, which is that of fb_recipe.dist. */
+/* In the order of core/recipe/distributions.def, which is that of fb_recipe.dist. */
 extern const struct fb_distribution fb_distributions[];
 
 /* Is it the one whose gradients can come out bit for bit? */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/philox.h"
+#include "data/philox.h"
 
 static uint32_t draw_word(struct fb_draw *draw, enum fb_stream stream)
 {

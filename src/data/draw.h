@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "core/recipe.h"
+#include "core/recipe/recipe.h"
 #include "flashback.h"
 
 /* The input tensors a recipe fills. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/recipe.h"
+#include "core/recipe/recipe.h"
 #include "data/draw.h"
 #include "flashback.h"
 

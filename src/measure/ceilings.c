@@ -13,7 +13,7 @@
 #endif
 
 #include "core/status.h"
-#include "core/blas.h"
+#include "core/host/blas.h"
 #include "measure/memory.h"
 #include "measure/stats.h"
 #include "measure/timer.h"

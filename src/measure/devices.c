@@ -6,9 +6,9 @@
 
 #include "core/backends.h"
 #include "core/offer.h"
-#include "core/processors.h"
+#include "core/host/processors.h"
 #include "core/status.h"
-#include "measure/cuda_device.h"
+#include "measure/cuda/device.h"
 #include "measure/machine.h"
 #include "measure/memory_host.h"
 

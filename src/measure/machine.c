@@ -22,8 +22,8 @@
 #include <cblas.h>
 #endif
 
-#include "core/blas.h"
-#include "core/processors.h"
+#include "core/host/blas.h"
+#include "core/host/processors.h"
 #include "measure/memory.h"
 #include "measure/nvml.h"
 
@@ -164,7 +164,7 @@ static void add_load(struct fb_machine_facts *facts)
 }
 
 /* OpenBLAS ends its configuration with the core; that has a fact of its own, since the workers may
- * run with another one than the process that tells the facts (core/blas.h). */
+ * run with another one than the process that tells the facts (core/host/blas.h). */
 static void add_blas(struct fb_machine_facts *facts)
 {
     const char *chosen = getenv("OPENBLAS_CORETYPE");

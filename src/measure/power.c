@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
+#include "core/host/clock.h"
 
 void fb_load_reset(struct fb_load *load)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "core/processors.h"
+#include "core/host/processors.h"
 #include "measure/stats.h"
 
 static enum fb_status start_cpu(struct fb_timer *timer)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/clock.h"
+#include "core/host/clock.h"
 #include "flashback.h"
 #include "measure/power.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/paths.h"
+#include "core/host/paths.h"
 #include "core/status.h"
 #include "report/figures.h"
 #include "report/gnuplot.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/status.h"
-#include "core/blas.h"
+#include "core/host/blas.h"
 
 /* Twice a record with a million samples. */
 #define LONGEST_LINE ((size_t)1 << 26)

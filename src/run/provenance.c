@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "core/backends.h"
-#include "core/clock.h"
+#include "core/host/clock.h"
 #include "core/json.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
-#include "core/blas.h"
+#include "core/host/blas.h"
 #include "measure/machine.h"
 
 static enum fb_status add_machine(struct fb_run *facts)

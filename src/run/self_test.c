@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "run/supervisor.h"
-#include "verify/self_test.h"
+#include "verify/self_test/self_test.h"
 
 struct self_test {
     struct fb_case *cases; /* [fb_expectation_count] */

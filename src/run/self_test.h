@@ -2,7 +2,7 @@
  *
  * self_test.h: `flashback check --self-test`. The traps (variants/traps.c) go through a check like
  * any variant, on problems that must fail them and on problems that cannot show their mistake and
- * must pass; then the judge itself is tried (verify/self_test.h).
+ * must pass; then the judge itself is tried (verify/self_test/self_test.h).
  */
 #ifndef FB_RUN_SELF_TEST_H
 #define FB_RUN_SELF_TEST_H

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
+#include "core/host/clock.h"
 #include "core/status.h"
 #include "store/hdf5.h"
 

@@ -22,7 +22,7 @@
 
 #include "flashback.h"
 #include "verify/judgement.h"
-#include "verify/mutants.h"
+#include "verify/self_test/mutants.h"
 
 /* What a variant says that it does. */
 struct fb_declaration {

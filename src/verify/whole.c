@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "core/problem.h"
 #include "core/status.h"
-#include "verify/device.h"
+#include "verify/device/device.h"
 #include "verify/model.h"
 
 /* Multiply-adds of the score and dp GEMMs up to which a device is asked for everything, and for the

@@ -11,11 +11,11 @@
 #include <omp.h>
 #endif
 
-#include "core/clock.h"
+#include "core/host/clock.h"
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/offer.h"
-#include "core/processors.h"
+#include "core/host/processors.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "data/footprint.h"

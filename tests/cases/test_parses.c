@@ -14,7 +14,7 @@
 #include "cases/set.h"
 #include "core/numerics.h"
 #include "core/problem.h"
-#include "core/recipe.h"
+#include "core/recipe/recipe.h"
 #include "core/status.h"
 #include "tests/tap.h"
 #include "work/group.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/philox.h"
+#include "data/philox.h"
 #include "tests/tap.h"
 
 static const struct {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/processors.h"
+#include "core/host/processors.h"
 #include "core/status.h"
-#include "core/blas.h"
+#include "core/host/blas.h"
 #include "measure/ceilings.h"
 #include "measure/machine.h"
 #include "measure/memory.h"

@@ -16,7 +16,7 @@
 #define fb_ref_device_softmax loops_softmax
 #define fb_ref_device_gradient loops_gradient
 #define fb_ref_device_run loops_run
-#include "verify/device_blocks.c"
+#include "verify/device/blocks.c"
 
 /* What the walk did. */
 static struct {

@@ -16,7 +16,7 @@
 #include "data/buffers.h"
 #include "data/inputs.h"
 #include "measure/memory_host.h"
-#include "verify/device.h"
+#include "verify/device/device.h"
 #include "tests/tap.h"
 #include "verify/whole.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/half.h"
-#include "core/philox.h"
+#include "data/philox.h"
 #include "core/problem.h"
 #include "core/cost.h"
 #include "reference/internal.h"
