@@ -69,7 +69,7 @@ ok $? "tests/README.md names tests that are there"
 sed 's/^/# /' "$scratch/paths"
 
 ls experiments | sed -n 's/\.ini$//p' | sort >"$scratch/want"
-grep -oE '^\| `[a-z0-9-]+\.ini`' doc/experiments.md | grep -oE '[a-z0-9-]+\.ini' | sed 's/\.ini$//' | sort >"$scratch/named"
+grep '^| `' doc/experiments.md | cut -d'|' -f2 | grep -oE '[a-z0-9-]+\.ini' | sed 's/\.ini$//' | sort >"$scratch/named"
 cmp -s "$scratch/want" "$scratch/named"
 ok $? "doc/experiments.md names every experiment"
 diff "$scratch/want" "$scratch/named" | sed -n 's/^[<>]/# &/p'
