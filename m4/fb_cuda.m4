@@ -2,8 +2,19 @@
 # fb_cuda.m4: finds the CUDA toolkit, chooses the architectures and proves that an object of nvcc links
 # with the C compiler. Nothing here runs a compiled program or asks for a device.
 #
-# FB_CUDA sets NVCC, CUDA_CPPFLAGS, CUDA_LIBS, CUDA_GENCODE (all but sm90*), CUDA_GENCODE_SM90, the
-# conditional HAVE_CUDA, and DISTCHECK_CUDA, the options that lead to the same choice.
+# FB_CUDA sets NVCC, CUDA_CPPFLAGS, CUDA_LIBS, CUDA_NVCCFLAGS, the conditional HAVE_CUDA, DISTCHECK_CUDA, the
+# options that lead to the same choice, and what each family of kernels is compiled for. Of the default
+# list, 75,80,90+PTX, these are
+#
+#   family                      compiled for     serves             set in
+#   simt, dense, measure        75 80 90 +PTX    all from 7.5 on    CUDA_GENCODE
+#   sm80                           80 90 +PTX    all from 8.0 on    CUDA_GENCODE_SM80
+#   sm80, tiles of 99 KiB          80            8.6, 8.9           CUDA_GENCODE_SM80_SMALL
+#   sm90                           90a           9.0 alone          CUDA_GENCODE_SM90
+#
+# Machine code serves the later devices of its major version (8.0's also 8.6 and 8.9), PTX all later
+# ones. What an architecture can never be asked for is not compiled for it: mma.sync kernels for 7.5, tiles
+# for 99 KiB where every device has more; simt's tile heights by the same rule (kernels/simt/backward.cuh).
 AC_DEFUN([FB_CUDA], [
   AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda[=DIR]],
@@ -11,8 +22,13 @@ AC_DEFUN([FB_CUDA], [
     [], [with_cuda=auto])
   AC_ARG_WITH([cuda-arch],
     [AS_HELP_STRING([--with-cuda-arch=LIST],
-      [compute capabilities to compile for, "80,90"; 90+PTX adds PTX; default: 75,80,90+PTX as far as nvcc knows them])],
+      [compute capabilities to compile for, "80,90"; 90+PTX adds PTX; native: this machine's
+       devices; default: 75,80,90+PTX as far as nvcc knows them])],
     [], [with_cuda_arch=auto])
+  AC_ARG_ENABLE([lineinfo],
+    [AS_HELP_STRING([--enable-lineinfo],
+      [keep the lines of the sources in the kernels, for profilers; ten times the size])],
+    [], [enable_lineinfo=no])
   AC_ARG_VAR([NVCC], [the CUDA compiler])
   AC_ARG_VAR([NVCCFLAGS], [flags for the CUDA compiler; -ccbin=PROGRAM chooses its host compiler])
   AS_CASE([$with_cuda_arch], [yes|no|''], [AC_MSG_ERROR([--with-cuda-arch needs a list, such as 80,90])])
@@ -36,12 +52,16 @@ AC_DEFUN([FB_CUDA], [
   ], [
     AC_DEFINE([FB_BUILD_CUDA], ["no"], [])
     AC_DEFINE([FB_BUILD_CUDA_ARCHS], ["no"], [])
-    NVCC= CUDA_CPPFLAGS= CUDA_LIBS= CUDA_GENCODE= CUDA_GENCODE_SM90=
+    NVCC= CUDA_CPPFLAGS= CUDA_LIBS= CUDA_NVCCFLAGS=
+    CUDA_GENCODE= CUDA_GENCODE_SM80= CUDA_GENCODE_SM80_SMALL= CUDA_GENCODE_SM90=
     DISTCHECK_CUDA=--without-cuda])
   AM_CONDITIONAL([HAVE_CUDA], [test $fb_cuda = yes])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
+  AC_SUBST([CUDA_NVCCFLAGS])
   AC_SUBST([CUDA_GENCODE])
+  AC_SUBST([CUDA_GENCODE_SM80])
+  AC_SUBST([CUDA_GENCODE_SM80_SMALL])
   AC_SUBST([CUDA_GENCODE_SM90])
   AC_SUBST([DISTCHECK_CUDA])
 ])
@@ -110,13 +130,29 @@ AC_DEFUN([FB_CUDA_WORKS], [
   rm -f conftest*
 ])
 
+# The capabilities of this machine's devices, "90" or "86 120", in fb_native.
+AC_DEFUN([FB_CUDA_NATIVE], [
+  AC_MSG_CHECKING([what this machine's devices are])
+  fb_native=`nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    sed -n 's/^ *\([[0-9]]*\)\.\([[0-9]]\) *$/\1\2/p' | sort -un | tr '\n' ' '`
+  AC_MSG_RESULT([${fb_native:-unknown}])
+  AS_IF([test -n "$fb_native"], [], [AC_MSG_ERROR([--with-cuda-arch=native: nvidia-smi names no device])])
+])
+
+# One entry as a number, 90 for "90a+PTX", in fb_number.
+AC_DEFUN([FB_ARCH_NUMBER], [fb_number=`AS_ECHO(["$1"]) | sed 's/[[^0-9]].*//'`])
+
 # Cubins run on every later minor version of their major one, so 75, 80 and 90 make code for all
 # devices from Turing to Hopper, and the PTX of 90 serves what is newer. Every entry is
 # test-compiled: nvcc's own lists do not name the targets with a letter.
 AC_DEFUN([FB_CUDA_ARCHS], [
   fb_cuda_archs=
   fb_cuda_asked=$with_cuda_arch
-  AS_IF([test "x$with_cuda_arch" = xauto], [fb_cuda_asked="75 80 90+PTX"])
+  fb_ptx_from=999
+  AS_CASE([$with_cuda_arch],
+    [auto], [fb_cuda_asked="75 80 90+PTX"],
+    [native], [FB_CUDA_NATIVE
+      fb_cuda_asked=$fb_native])
   for fb_arch in `AS_ECHO(["$fb_cuda_asked"]) | tr ',;' '  '`; do
     AC_MSG_CHECKING([whether $NVCC compiles for $fb_arch])
     FB_GENCODE([$fb_arch])
@@ -124,12 +160,21 @@ AC_DEFUN([FB_CUDA_ARCHS], [
       AC_MSG_RESULT([yes])
       AS_VAR_APPEND([fb_cuda_archs], ["${fb_cuda_archs:+,}$fb_arch"])
       AS_VAR_APPEND([CUDA_GENCODE], [" $fb_gencode"])
+      FB_ARCH_NUMBER([$fb_arch])
+      AS_IF([test $fb_number -ge 80], [AS_VAR_APPEND([CUDA_GENCODE_SM80], [" $fb_gencode"])])
+      AS_IF([test $fb_number -ge 80 && test $fb_number -lt 90],
+        [AS_VAR_APPEND([CUDA_GENCODE_SM80_SMALL], [" $fb_gencode"])])
+      AS_CASE([$fb_arch], [*+PTX], [AS_IF([test $fb_number -lt $fb_ptx_from], [fb_ptx_from=$fb_number])])
     ], [
       AC_MSG_RESULT([no])
       fb_words=`grep -v '^ *$' conftest.nvcc | head -n 1`
       AS_IF([test "x$with_cuda_arch" = xauto], [],
         [AC_MSG_ERROR([--with-cuda-arch: $NVCC does not compile for "$fb_arch": $fb_words])])])
   done
+  # A family without an architecture still links: its kernels are empty there, and the host refuses.
+  AS_IF([test -n "$CUDA_GENCODE_SM80"], [], [CUDA_GENCODE_SM80=$CUDA_GENCODE])
+  AS_IF([test -n "$CUDA_GENCODE_SM80_SMALL"], [], [CUDA_GENCODE_SM80_SMALL=$CUDA_GENCODE_SM80])
+  FB_CUDA_FLAGS
   FB_GENCODE([90a])
   AC_MSG_CHECKING([whether $NVCC compiles for 90a])
   FB_NVCC_TRY([$fb_gencode], [CUDA_GENCODE_SM90=$fb_gencode])
@@ -137,6 +182,16 @@ AC_DEFUN([FB_CUDA_ARCHS], [
   AS_IF([test -z "$fb_cuda_archs"], [fb_cuda_why="$NVCC compiles for none of $fb_cuda_asked"],
     [test -z "$CUDA_GENCODE_SM90"], [fb_cuda_why="$NVCC $fb_cuda_version does not know sm_90a: CUDA 12 or newer is needed"],
     [FB_CUDA_LINKS])
+])
+
+# Flags that all kernels are compiled with. Compressed, the machine code is a fifteenth of its size.
+AC_DEFUN([FB_CUDA_FLAGS], [
+  CUDA_NVCCFLAGS="-DFB_PTX_FROM=$fb_ptx_from"
+  AS_IF([test "x$enable_lineinfo" != xno], [AS_VAR_APPEND([CUDA_NVCCFLAGS], [" -lineinfo"])])
+  AC_MSG_CHECKING([whether $NVCC compresses machine code])
+  FB_NVCC_TRY([-Xfatbin=-compress-all],
+    [AS_VAR_APPEND([CUDA_NVCCFLAGS], [" -Xfatbin=-compress-all"])
+     AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
 ])
 
 AC_DEFUN([FB_CUDA_LINKS], [

@@ -52,6 +52,60 @@ struct simt_backward_shared {
     simt_rows<R> rows;
 };
 
+/* Heights that are worth compiling: the tallest that any device holds and keeps in registers, and
+ * what devices with less shared memory need. */
+constexpr bool simt_compiled(int d, int rows)
+{
+    return d <= 96    ? rows == 64 || rows == 32
+           : d <= 128 ? rows == 64 || rows == 32 || rows == 16
+                      : rows == 48 || rows == 32 || rows == 16;
+}
+
+/* Shared memory a block, in bytes, of the devices that may run the code of this pass. Machine code
+ * serves the later devices of its own major version, PTX all that came later (FB_PTX_FROM: the
+ * first architecture whose PTX is built, of two digits): 64 KiB on 7.5, 96 on 7.0, 99 on 8.6, 8.9
+ * and 12.0, 163 on 8.0 and 8.7, 227 on 9.0, 10.0 and 11.0. */
+#ifndef FB_PTX_FROM
+#define FB_PTX_FROM 75
+#endif
+#if __CUDA_ARCH__ >= 900
+constexpr size_t simt_devices[] = {101376, 232448};
+#elif __CUDA_ARCH__ >= 10 * FB_PTX_FROM
+constexpr size_t simt_devices[] = {65536, 98304, 101376, 166912, 232448};
+#elif __CUDA_ARCH__ >= 800
+constexpr size_t simt_devices[] = {101376, 166912};
+#elif __CUDA_ARCH__ >= 750
+constexpr size_t simt_devices[] = {65536};
+#else
+constexpr size_t simt_devices[] = {65536, 98304};
+#endif
+
+/* The tile height that the host takes on a device (fb_simt_rows): the tallest that fits; 0: none.
+ */
+template <int D>
+constexpr int simt_height(size_t shared)
+{
+    return simt_compiled(D, 64) && sizeof(simt_backward_shared<D, 64>) <= shared   ? 64
+           : simt_compiled(D, 48) && sizeof(simt_backward_shared<D, 48>) <= shared ? 48
+           : simt_compiled(D, 32) && sizeof(simt_backward_shared<D, 32>) <= shared ? 32
+           : simt_compiled(D, 16) && sizeof(simt_backward_shared<D, 16>) <= shared ? 16
+                                                                                   : 0;
+}
+
+template <int D, int R>
+constexpr bool simt_any_device_takes()
+{
+    for (size_t shared : simt_devices)
+        if (simt_height<D>(shared) == R)
+            return true;
+    return false;
+}
+
+/* Does any device that runs this pass's code take tiles of this height? The others' kernels are
+ * empty, which is half of the compiler's work: they are long. */
+template <int D, int R>
+constexpr bool simt_wanted = simt_any_device_takes<D, R>();
+
 template <int R>
 __device__ __forceinline__ void simt_copy_rows(simt_rows<R> &rows, const fb_simt_call &call,
                                                int64_t b, int64_t h, int64_t first)
@@ -239,6 +293,10 @@ template <int D, int R, class Dq>
 __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_keys_kernel(const __grid_constant__ fb_simt_call call)
 {
+    if constexpr (!simt_wanted<D, R>) {
+        __trap();
+        return;
+    }
     using shape = simt_shape<D, R>;
     extern __shared__ float4 simt_shared[];
     auto &m = *(simt_backward_shared<D, R> *)simt_shared;
@@ -300,6 +358,10 @@ template <int D, int R>
 __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_queries_kernel(const __grid_constant__ fb_simt_call call)
 {
+    if constexpr (!simt_wanted<D, R>) {
+        __trap();
+        return;
+    }
     using shape = simt_shape<D, R>;
     extern __shared__ float4 simt_shared[];
     auto &m = *(simt_backward_shared<D, R> *)simt_shared;

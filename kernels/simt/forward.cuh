@@ -179,6 +179,10 @@ template <int D, int R>
 __global__ void __launch_bounds__(simt_threads, simt_shape<D, R>::ctas)
     simt_forward_kernel(const __grid_constant__ fb_simt_call call)
 {
+    if constexpr (!simt_wanted<D, R>) {
+        __trap();
+        return;
+    }
     using shape = simt_shape<D, R>;
     extern __shared__ float4 simt_shared[];
     auto &m = *(simt_forward_shared<D, R> *)simt_shared;

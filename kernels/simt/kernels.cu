@@ -10,15 +10,6 @@ namespace {
 
 constexpr int D = FB_HEAD_DIM;
 
-/* Heights that are worth compiling: the tallest that any device holds and keeps in registers, and
- * what devices with less shared memory need. */
-constexpr bool compiled(int rows)
-{
-    return D <= 96    ? rows == 64 || rows == 32
-           : D <= 128 ? rows == 64 || rows == 32 || rows == 16
-                      : rows == 48 || rows == 32 || rows == 16;
-}
-
 /* Do so many blocks run at once, and some of them as the second of their SM? */
 template <int R>
 int all_in_pairs(int64_t blocks)
@@ -51,7 +42,7 @@ int launch(Kernel *kernel, size_t bytes, struct fb_simt_call call, int64_t tiles
 template <int R>
 int launch_rows(enum fb_simt_kernel which, const struct fb_simt_call &call, void *stream)
 {
-    if constexpr (compiled(R)) {
+    if constexpr (fb::simt_compiled(D, R)) {
         const size_t bytes = sizeof(fb::simt_backward_shared<D, R>);
         const int64_t q_tiles = (call.nq + R - 1) / R, k_tiles = (call.nk + R - 1) / R;
         switch (which) {
@@ -85,7 +76,7 @@ extern "C" size_t NAMED(fb_simt_bytes_d, FB_HEAD_DIM)(int rows)
                          : rows == 48 ? sizeof(fb::simt_backward_shared<D, 48>)
                          : rows == 32 ? sizeof(fb::simt_backward_shared<D, 32>)
                                       : sizeof(fb::simt_backward_shared<D, 16>);
-    return compiled(rows) ? bytes : 0;
+    return fb::simt_compiled(D, rows) ? bytes : 0;
 }
 
 extern "C" int NAMED(fb_simt_launch_d, FB_HEAD_DIM)(enum fb_simt_kernel which,
