@@ -7,7 +7,7 @@
  * a rest of 20 times the sample; the median of 9 is printed, with the spread.
  */
 #include "kernels/sm90/bwd_wide_launch.cuh"
-#include "kernels/sm90/bwd_unit.h"
+#include "kernels/sm90/bwd_short.h"
 #include "tests/device/bench.cuh"
 
 #ifndef BENCH_T
@@ -53,11 +53,11 @@ struct data {
     size_t q_count, k_count, workspace;
 };
 
-/* The unit form is compiled apart (kernels/sm90/bwd_unit_kernels.cu) in its shipped tiles. */
+/* The short form is compiled apart (kernels/sm90/bwd_short_kernels.cu) in its shipped tiles. */
 static size_t workspace_bytes(const shape &s)
 {
-    if constexpr (C::UNIT)
-        return unit_sm90<C::D>::workspace_bytes(s.b, s.h, s.nq);
+    if constexpr (C::SHORT)
+        return short_sm90<C::D>::workspace_bytes(s.b, s.h, s.nq);
     else
         return bwd_workspace_bytes<C>(s.b, s.h, s.hk, s.nq, s.nk);
 }
@@ -67,8 +67,8 @@ static cudaError_t enqueue(const sm90_call &p)
 #if BENCH_D == 256
     return wide_sm90_enqueue<C, wide_dq_config<T, BENCH_CAUSAL>>(p, BENCH_MOST);
 #else
-    if constexpr (C::UNIT)
-        return unit_sm90<C::D>::enqueue(elem<T>::is_bf16, C::CAUSAL, p);
+    if constexpr (C::SHORT)
+        return short_sm90<C::D>::enqueue(elem<T>::is_bf16, C::CAUSAL, p);
     else
         return bwd_sm90_enqueue<C>(p);
 #endif
@@ -77,7 +77,7 @@ static cudaError_t enqueue(const sm90_call &p)
 /* What the policy takes: a unit is one head of two to 1,024 rows. */
 static bool takes(const shape &s)
 {
-    return !C::UNIT || (s.h == s.hk && s.nq > C::M && s.nq <= unit_rows);
+    return !C::SHORT || (s.h == s.hk && s.nq > C::M && s.nq <= short_rows);
 }
 
 static tensor4 tensor_make(const shape &s, bool key, size_t *count)
@@ -186,7 +186,7 @@ static bool has_same_bits(data *x)
     const bytes_of outputs[] = {{x->p.dk.data, x->k_count * 2},
                                 {x->p.dv.data, x->k_count * 2},
                                 {x->p.dq.data, x->q_count * 2}};
-    return repeats(outputs, C::ORDERED || C::UNIT || !C::WITH_DQ ? 3 : 2, [=] {
+    return repeats(outputs, C::ORDERED || C::SHORT || !C::WITH_DQ ? 3 : 2, [=] {
         poison(x);
         CHECK_CUDA(enqueue(x->p));
     });

@@ -51,18 +51,14 @@ for program in $programs; do
 done
 
 # The instructions by themselves: products, descriptors and copies against plain loops.
-nvcc=$(sed -n 's/^NVCC = //p' Makefile)
-instructions="test_mma" arch=$capability
-[ "$capability" != 90 ] || { instructions="test_mma test_tma test_wgmma" && arch=90a; }
+instructions="test_mma"
+[ "$capability" != 90 ] || instructions="test_mma test_tma test_wgmma"
 for name in $instructions; do
-    rm -f "$name" # of a former call: it is not what is tested where this one does not compile
-    $nvcc -std=c++17 -O2 -I"$source" -gencode "arch=compute_$arch,code=sm_$arch" -o "$name" \
-        "$source/tests/device/$name.cu" >"$out/$name.log" 2>&1 &
+    make "tests/device/$name" >"$out/$name.log" 2>&1 || rm -f "tests/device/$name"
 done
-wait
 for name in $instructions; do
     status=0
-    "./$name" >>"$out/$name.log" 2>&1 || status=1
+    "./tests/device/$name" >>"$out/$name.log" 2>&1 || status=1
     part "$name" $status "$(tail -n 1 "$out/$name.log")"
 done
 

@@ -10,9 +10,9 @@
  * The forward runs first and the backward reads what it left. Outputs and workspace hold NaN
  * patterns before each call. The backward runs twice: what the descriptor claims to be
  * deterministic must have the same bits. D of the reference is made of the o that the backward was
- * given, in 16 bits, as the suite's judge does: where P is near 1, P (dP - D) cancels, and what the
- * rounding of o leaves there is no error of a backward. Variants that lack a head size are left out
- * there.
+ * given, in 16 bits, as the suite's judge does: where P is near 1, P (dP - delta) cancels, and what
+ * the rounding of o leaves there is no error of a backward. Variants that lack a head size are left
+ * out there.
  */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -266,8 +266,8 @@ static void check_problem(const struct fb_problem &p, float shift)
 }
 
 /* Whole and ragged tiles of 64, 80 and 128 rows and blocks of 16, few rows, rows that see no key,
- * groups, the unit form, the forms of the forward and its sections, CTAs that stay (with d = 256
- * and top-left masks for key tiles that no query sees, too). */
+ * groups, the form for short sequences, the forms of the forward and its sections, CTAs that stay
+ * (with d = 256 and top-left masks for key tiles that no query sees, too). */
 static void check_shapes()
 {
     static const struct {
@@ -295,7 +295,7 @@ static int pick(int least, int most)
     return least + rand() % (most - least + 1);
 }
 
-/* A quarter has as many heads as the unit form wants, and some of those it takes. */
+/* A quarter has as many heads as the form for short sequences wants, and some of those it takes. */
 static void check_random(int count, int seed, int start)
 {
     srand((unsigned)seed);
@@ -311,7 +311,7 @@ static void check_random(int count, int seed, int start)
     }
 }
 
-/* Groups, several waves of CTAs, ragged tiles, the unit form. */
+/* Groups, several waves of CTAs, ragged tiles, the form for short sequences. */
 static void check_repeats(int runs)
 {
     static const int shapes[][6] = {{2, 16, 4, 1024, 128, 1},  {1, 16, 16, 1024, 128, 0},

@@ -6,7 +6,7 @@
  * to two through one place arrives, round after round, by mbarriers and by named barriers.
  */
 #include "kernels/ptx/mbarrier.cuh"
-#include "kernels/sm90/tensor_map.cuh"
+#include "kernels/sm90/call.cuh"
 #include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/warpgroup.cuh"
 #include "tests/device/check.cuh"

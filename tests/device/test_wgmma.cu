@@ -8,7 +8,7 @@
 
 #include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/warpgroup.cuh"
-#include "kernels/ptx/wgmma_wide.cuh"
+#include "kernels/ptx/wgmma.cuh"
 #include "tests/device/check.cuh"
 
 using namespace fb;
