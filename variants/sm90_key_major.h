@@ -2,14 +2,14 @@
  *
  * sm90_key_major.h: the key-major sm90 backwards, which differ only in how CTAs add into dQ: the
  * choice of form, tile shape and schedule by head size, mask and length, and the kernels of one
- * head size. What fits the unit form (kernels/sm90/bwd_unit.h) takes it: it adds in one order, for
- * less than any other.
+ * head size. What fits the form for short sequences (kernels/sm90/bwd_short.h) takes it: it adds in
+ * one order, for less than any other.
  */
 #ifndef FB_VARIANTS_SM90_KEY_MAJOR_H
 #define FB_VARIANTS_SM90_KEY_MAJOR_H
 
 #include "kernels/sm90/bwd_launch.cuh"
-#include "kernels/sm90/bwd_unit.h"
+#include "kernels/sm90/bwd_short.h"
 #include "variants/sm90_common.h"
 
 /*
@@ -27,9 +27,9 @@ struct fb_sm90_shape {
     {
         return !fb_sm90_is_causal(p) && p->nq > 512;
     }
-    static bool is_unit(const struct fb_problem *p)
+    static bool is_brief(const struct fb_problem *p)
     {
-        return fb::unit_sm90<D>::fits(fb_sm90_is_causal(p), p->b, p->h, p->hk, p->nq, p->nk);
+        return fb::short_sm90<D>::fits(fb_sm90_is_causal(p), p->b, p->h, p->hk, p->nq, p->nk);
     }
 };
 
@@ -66,8 +66,8 @@ struct fb_sm90_key_major_table {
     static size_t workspace(const struct fb_problem *p)
     {
         using K = fb_sm90_key_major<__half, D, POLICY>;
-        if (fb_sm90_shape<D>::is_unit(p))
-            return fb::unit_sm90<D>::workspace_bytes(p->b, p->h, p->nq);
+        if (fb_sm90_shape<D>::is_brief(p))
+            return fb::short_sm90<D>::workspace_bytes(p->b, p->h, p->nq);
         if (fb_sm90_is_causal(p))
             return bytes<typename K::causal>(p);
         return fb_sm90_shape<D>::is_long(p) ? bytes<typename K::full>(p)
@@ -77,7 +77,7 @@ struct fb_sm90_key_major_table {
     static int query_rows(const struct fb_problem *p)
     {
         using shape = fb_sm90_shape<D>;
-        return !shape::is_unit(p) && shape::is_long(p) ? shape::LONG_ROWS : shape::SHORT_ROWS;
+        return !shape::is_brief(p) && shape::is_long(p) ? shape::LONG_ROWS : shape::SHORT_ROWS;
     }
 
     static const char *form(const struct fb_problem *p)
@@ -87,8 +87,8 @@ struct fb_sm90_key_major_table {
 
     static cudaError_t backward(const struct fb_problem *p, const fb::sm90_call &call)
     {
-        if (fb_sm90_shape<D>::is_unit(p))
-            return fb::unit_sm90<D>::enqueue(p->dtype == FB_BF16, fb_sm90_is_causal(p), call);
+        if (fb_sm90_shape<D>::is_brief(p))
+            return fb::short_sm90<D>::enqueue(p->dtype == FB_BF16, fb_sm90_is_causal(p), call);
         if (p->dtype == FB_BF16)
             return fb_sm90_key_major<__nv_bfloat16, D, POLICY>::enqueue(p, call);
         return fb_sm90_key_major<__half, D, POLICY>::enqueue(p, call);

@@ -3,7 +3,7 @@
  * sm90_ordered.cu: the sm90-atomic backward with the additions into dQ in a fixed order: a counter
  * a query tile and half tells whose turn it is (FlashAttention-3, deterministic mode). Full masks:
  * key tiles from the first on. Causal: sections of key tiles that alternate between shortest first
- * and longest first (kernels/sm90/bwd_work.cuh). A CTA waits only on CTAs with a lower block
+ * and longest first (kernels/sm90/bwd_config.cuh). A CTA waits only on CTAs with a lower block
  * number, which are resident or done when it starts. The main loop is kernels/sm90/bwd.cuh.
  * Short sequences of many heads need no turns: kernels/sm90/bwd_unit.cuh.
  *

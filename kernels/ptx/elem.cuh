@@ -64,5 +64,18 @@ __device__ __forceinline__ float exp2_approx(float x)
     return y;
 }
 
+/* The dot product of 16 bytes of elements with 16 others. */
+template <class T>
+__device__ __forceinline__ float dot8(uint4 x, uint4 y)
+{
+    using E = elem<T>;
+    float sum = 0;
+    const uint32_t a[4] = {x.x, x.y, x.z, x.w}, b[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        sum += E::lo(a[i]) * E::lo(b[i]) + E::hi(a[i]) * E::hi(b[i]);
+    return sum;
+}
+
 } // namespace fb
 #endif

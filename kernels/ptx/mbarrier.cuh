@@ -87,6 +87,44 @@ __device__ __forceinline__ void mbarrier_arrive_warp(uint32_t bar)
         mbarrier_arrive(bar);
 }
 
+/*
+ * A place in a ring of STAGES stages: the stage, and the parity of the phase that fills it. Every
+ * stage has a barrier "full" and one "empty", each the first of STAGES in a row. Who reads the
+ * stage waits for full with `parity`; who fills it waits for empty with `parity ^ 1`, the phase
+ * before.
+ */
+template <int STAGES>
+struct ring {
+    int stage = 0, parity = 0;
+    __device__ __forceinline__ void advance()
+    {
+        if (++stage == STAGES)
+            stage = 0, parity ^= 1;
+    }
+    /* This stage's barrier, and its bytes, of those that begin at `first`. */
+    __device__ __forceinline__ uint32_t barrier(uint32_t first) const
+    {
+        return first + 8 * stage;
+    }
+    __device__ __forceinline__ uint32_t slot(uint32_t first, uint32_t bytes) const
+    {
+        return first + stage * bytes;
+    }
+};
+
+/* The place of step i, of steps counted from 0, in a ring of two. */
+__device__ __forceinline__ ring<2> ring_of(int i)
+{
+    return {i & 1, i >> 1 & 1};
+}
+
+/* Waits until step i's stage is full, of a ring of two whose barriers begin at `full`: as ring_of()
+ * has it, but the parity is made behind the address, which ptxas makes other code of. */
+__device__ __forceinline__ void ring_wait(uint32_t full, int i)
+{
+    mbarrier_wait(full + 8 * (i & 1), i >> 1 & 1);
+}
+
 /* Orders this thread's ordinary shared-memory accesses before later async-proxy ones. */
 __device__ __forceinline__ void fence_proxy_async()
 {

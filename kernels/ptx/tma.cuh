@@ -13,6 +13,8 @@
 #include <cuda.h>
 #include <stdint.h>
 
+#include "kernels/ptx/mbarrier.cuh"
+
 namespace fb {
 
 __device__ __forceinline__ uint64_t l2_evict_last()
@@ -148,6 +150,25 @@ __device__ __forceinline__ void grid_dependency_wait()
 __device__ __forceinline__ void grid_dependents_launch()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+/*
+ * One thread asks for the tensor maps and makes the barriers; behind it they are there for all.
+ * Returns the warp's number, from one lane, so that the compiler sees that a warp has one role.
+ */
+template <class... MAPS>
+__device__ __forceinline__ int cta_begin(uint32_t smem, void (*barriers_init)(uint32_t smem),
+                                         const MAPS *...maps)
+{
+    const int warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+
+    if (threadIdx.x == 0) {
+        (tensor_map_prefetch(maps), ...);
+        barriers_init(smem);
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    return warp;
 }
 
 } // namespace fb

@@ -18,8 +18,8 @@
  * Roles.  Warpgroup 0: warp 0 loads (one lane), warps 1 and 2 each send one warpgroup's dQ halves.
  * Warpgroups 1 and 2: the five products, softmax and dS (bwd_loop.cuh).
  *
- * Barriers, all mbarriers, each ring a full/empty pair: Q+LSE (and K with the first), dO+D (V with
- * the first), dS (between the MMA warpgroups), dQ staging (MMA warpgroup to its writer warp).
+ * Barriers, all mbarriers, each ring a full/empty pair: Q+LSE (and K with the first), dO+delta (V
+ * with the first), dS (between the MMA warpgroups), dQ staging (MMA warpgroup to its writer warp).
  * Consumers arrive once a warp, so empties count 8 (dQ full: 4).
  *
  * Determinism.  dK and dV are bitwise repeatable.  dQ is too under DQ_ORDERED, where the writer
@@ -30,11 +30,10 @@
 #define FB_KERNELS_SM90_BWD_CUH
 
 #include "kernels/sm90/bwd_loop.cuh"
-#include "kernels/sm90/cta.cuh"
 
 namespace fb {
 
-/* LSE or D of a query tile: M of a dense array from `stat` on, or (GAPPED) 16 at a time. */
+/* LSE or delta of a query tile: M of a dense array from `stat` on, or (GAPPED) 16 at a time. */
 template <class C, bool GAPPED>
 __device__ __forceinline__ void bwd_load_stat(uint32_t at, const float *from, int64_t stat,
                                               uint32_t full, const bwd_stats &p, int row, int head,
@@ -60,29 +59,30 @@ __device__ void bwd_load(const bwd_sm90_args &p, const bwd_block &b, uint32_t sm
     int tile = start, head = b.head;
 
     for (int i = 0; i < b.steps; i++) {
-        int stage = i & 1, parity = (i >> 1 & 1) ^ 1, row = tile * C::M;
-        uint32_t full = smem + C::Q_FULL + 8 * stage;
+        const ring<2> at = ring_of(i);
+        const int empty = at.parity ^ 1, row = tile * C::M;
+        uint32_t full = at.barrier(smem + C::Q_FULL);
         int64_t stat = ((int64_t)(b.batch * p.heads + head) * p.tiles_m + tile) * C::M;
 
-        mbarrier_wait(smem + C::Q_EMPTY + 8 * stage, parity);
+        mbarrier_wait(at.barrier(smem + C::Q_EMPTY), empty);
         mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
         if (i == 0)
             tma_load_tile<C::PANELS>(smem + C::K_AT, C::KV_PANEL, &p.k, full, b.key, b.kv_head,
                                      b.batch, keep);
-        tma_load_tile<C::PANELS>(smem + C::Q_AT + stage * C::Q_BYTES, C::Q_PANEL, &p.q, full, row,
+        tma_load_tile<C::PANELS>(at.slot(smem + C::Q_AT, C::Q_BYTES), C::Q_PANEL, &p.q, full, row,
                                  head, b.batch, keep);
-        bwd_load_stat<C, GAPPED>(smem + C::LSE_AT + stage * C::STAT_BYTES, p.stats.lse2, stat, full,
+        bwd_load_stat<C, GAPPED>(at.slot(smem + C::LSE_AT, C::STAT_BYTES), p.stats.lse2, stat, full,
                                  p.stats, row, head, b.batch);
 
-        full = smem + C::DO_FULL + 8 * stage;
-        mbarrier_wait(smem + C::DO_EMPTY + 8 * stage, parity);
+        full = at.barrier(smem + C::DO_FULL);
+        mbarrier_wait(at.barrier(smem + C::DO_EMPTY), empty);
         mbarrier_arrive_expect(full, C::Q_BYTES + C::STAT_BYTES + (i ? 0 : C::KV_BYTES));
         if (i == 0)
             tma_load_tile<C::PANELS>(smem + C::V_AT, C::KV_PANEL, &p.v, full, b.key, b.kv_head,
                                      b.batch, keep);
-        tma_load_tile<C::PANELS>(smem + C::DO_AT + stage * C::Q_BYTES, C::Q_PANEL, &p.dout, full,
+        tma_load_tile<C::PANELS>(at.slot(smem + C::DO_AT, C::Q_BYTES), C::Q_PANEL, &p.dout, full,
                                  row, head, b.batch, keep);
-        bwd_load_stat<C, GAPPED>(smem + C::DELTA_AT + stage * C::STAT_BYTES, p.stats.delta, stat,
+        bwd_load_stat<C, GAPPED>(at.slot(smem + C::DELTA_AT, C::STAT_BYTES), p.stats.delta, stat,
                                  full, p.stats, row, head, b.batch);
         tile = bwd_tile_next(p, b, tile);
         head += tile == start;
@@ -105,7 +105,7 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
         unsigned *turn = p.turns + (int64_t)block * 2 + w;
         bool first = false;
 
-        mbarrier_wait(smem + C::DQ_FULL + 8 * w, i & 1);
+        mbarrier_wait(smem + C::DQ_FULL + 8 * w, message_parity(i));
         if (C::ORDERED) {
             unsigned rank = bwd_rank<C>(p, b, tile);
             turn_wait(turn, rank);
@@ -128,8 +128,8 @@ __device__ void bwd_write_dq(const bwd_sm90_args &p, const bwd_block &b, uint32_
 }
 
 /*
- * GAPPED: LSE and D stand in the rows of a dQ that has gaps. A form of its own, not a branch of the
- * loader: with one, the products' loop comes out in another order, and full masks lose 3 %.
+ * GAPPED: LSE and delta stand in the rows of a dQ that has gaps. A form of its own, not a branch of
+ * the loader: with one, the products' loop comes out in another order, and full masks lose 3 %.
  */
 template <class C, bool GAPPED>
 __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ bwd_sm90_args p)
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ 
     const bwd_block b = bwd_block_find<C>(p, blockIdx.x);
     const int warp = cta_begin(smem, bwd_barriers_init<C>, &p.q, &p.k, &p.v, &p.dout);
 
-    grid_dependency_wait(); /* the pre-pass wrote LSE, D and a zero dQ */
+    grid_dependency_wait(); /* the pre-pass wrote LSE, delta and a zero dQ */
     if (!C::WITH_DQ)
         grid_dependents_launch(); /* the dQ kernel needs nothing of this one */
     if (warp < 4) {

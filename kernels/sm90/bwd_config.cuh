@@ -13,25 +13,28 @@
  * Register order of DQ_SWAPPED goes by 8 query rows, so that there a head's last block ends with
  * the 8 rows that hold its last row, and nothing is kept for the rest of the tile.
  *
- * LSE in base 2 and D, fp32, in whole query tiles, stand in the memory of the output dQ, which the
- * post-pass alone writes, all of it, behind the main kernel: in two dense arrays if dQ has no gaps;
- * else those of 16 query rows (stat_piece), 64 bytes each, fill the first 128 bytes of a row of
- * their head.  In the workspace, dense, if a head has fewer rows than it takes, and in the split
+ * LSE in base 2 and delta, fp32, in whole query tiles, stand in the memory of the output dQ, which
+ * the post-pass alone writes, all of it, behind the main kernel: in two dense arrays if dQ has no
+ * gaps; else those of 16 query rows (stat_piece), 64 bytes each, fill the first 128 bytes of a row
+ * of their head.  In the workspace, dense, if a head has fewer rows than it takes, and in the split
  * form, which writes dQ while others still read them.
  *
- * Shared memory, KiB:      K   V   Q ring   dO ring   dS ring   dQ   LSE, D   total
+ * Shared memory, KiB:      K   V   Q ring   dO ring   dS ring   dQ   LSE, delta   total
  *   D=128 M=64            32  32     32       32        32      32     1      193
  *   D=128 M=80            32  32     40       40        40      40     1.3    225.4 of 227
  *   D=64  M=128           16  16     32       32        64      32     2      194
  * Without dQ (DQ_NONE) the dS and dQ columns vanish: 129, 145.3 and 98.  A CTA that owns all of a
- * head (DQ_UNIT) has a tile of O besides, and LSE and D of two heads: 224.2 for D=128 M=64 and
+ * head (DQ_SHORT) has a tile of O besides, and LSE and delta of two heads: 224.2 for D=128 M=64 and
  * D=64.
  */
 #ifndef FB_KERNELS_SM90_BWD_CONFIG_CUH
 #define FB_KERNELS_SM90_BWD_CONFIG_CUH
 
+#include <stddef.h>
+
 #include "kernels/ptx/elem.cuh"
 #include "kernels/ptx/mbarrier.cuh"
+#include "kernels/ptx/tma.cuh"
 
 namespace fb {
 
@@ -46,11 +49,12 @@ struct schedule {
 
 /* How CTAs add into dQ: in any order, each query tile in a fixed order of key tiles, not at all
  * (the split backward, whose dQ is bwd_dq.cuh's), or one CTA all of a head's
- * (bwd_unit.cuh). */
-enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED, DQ_NONE, DQ_UNIT };
+ * (bwd_short.cuh). */
+enum dq_policy { DQ_ANY_ORDER, DQ_ORDERED, DQ_NONE, DQ_SHORT };
 
-constexpr int unit_rows = 1024; /* query rows of a head under DQ_UNIT, at most */
-constexpr int stat_piece = 16;  /* query rows whose LSE, or D, stand together wherever they are */
+constexpr int short_rows = 1024; /* query rows of a head under DQ_SHORT, at most */
+constexpr int stat_piece =
+    16; /* query rows whose LSE, or delta, stand together wherever they are */
 
 template <class T_, int D_, int M_, bool CAUSAL_, class SCHEDULE_, dq_policy POLICY_ = DQ_ANY_ORDER>
 struct bwd_sm90_config {
@@ -59,7 +63,7 @@ struct bwd_sm90_config {
     static constexpr int D = D_, M = M_, N = 128;
     static constexpr bool CAUSAL = CAUSAL_;
     static constexpr bool ORDERED = POLICY_ == DQ_ORDERED, WITH_DQ = POLICY_ != DQ_NONE;
-    static constexpr bool UNIT = POLICY_ == DQ_UNIT;
+    static constexpr bool SHORT = POLICY_ == DQ_SHORT;
     static constexpr dq_form DQ = M % 64 ? DQ_SWAPPED : D == 64 ? DQ_ROWS : DQ_COLUMNS;
     static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64;    /* columns of a half's product */
     static constexpr int DQ_ROUND = DQ == DQ_SWAPPED ? 8 : M; /* rows of fp32 dQ a head, rounded */
@@ -72,45 +76,46 @@ struct bwd_sm90_config {
     static constexpr uint32_t DS_BYTES = WITH_DQ ? 2 * Q_PANEL : 0;
     static constexpr uint32_t DQ_HALF = WITH_DQ ? M * D * 2 : 0;
     static constexpr uint32_t STAT_BYTES = M * 4;
-    static constexpr uint32_t STATS_BYTES = UNIT ? 2 * unit_rows * 4 : 2 * STAT_BYTES;
+    static constexpr uint32_t STATS_BYTES = SHORT ? 2 * short_rows * 4 : 2 * STAT_BYTES;
 
-    static constexpr uint32_t K_AT = 0;
-    static constexpr uint32_t V_AT = K_AT + KV_BYTES;
-    static constexpr uint32_t Q_AT = V_AT + KV_BYTES;
-    static constexpr uint32_t DO_AT = Q_AT + 2 * Q_BYTES;
-    static constexpr uint32_t DS_AT = DO_AT + 2 * Q_BYTES;
-    static constexpr uint32_t DQ_AT = DS_AT + 2 * DS_BYTES;
-    static constexpr uint32_t O_AT = DQ_AT + 2 * DQ_HALF;
-    static constexpr uint32_t LSE_AT = O_AT + (UNIT ? Q_BYTES : 0);
-    static constexpr uint32_t DELTA_AT = LSE_AT + STATS_BYTES;
-
-    /* Barriers, 8 bytes each; rings of two: +8 for stage (or warpgroup) 1. */
-    static constexpr uint32_t Q_FULL = DELTA_AT + STATS_BYTES;
-    static constexpr uint32_t Q_EMPTY = Q_FULL + 16;
-    static constexpr uint32_t DO_FULL = Q_FULL + 32;
-    static constexpr uint32_t DO_EMPTY = Q_FULL + 48;
-    static constexpr uint32_t DS_FULL = Q_FULL + 64;
-    static constexpr uint32_t DS_EMPTY = Q_FULL + 80;
-    static constexpr uint32_t DQ_FULL = Q_FULL + 96;
-    static constexpr uint32_t DQ_EMPTY = Q_FULL + 112;
-    /* DQ_UNIT alone. */
-    static constexpr uint32_t STAT_FULL = Q_FULL + 128;
-    static constexpr uint32_t O_FULL = Q_FULL + 144;
-    static constexpr uint32_t O_EMPTY = Q_FULL + 152;
-    static constexpr uint32_t KV_EMPTY = Q_FULL + 160;
-    static constexpr uint32_t SMEM_BYTES = Q_FULL + (UNIT ? 168 : 128);
+    /* What lies where in shared memory, which begins at a multiple of 1024 bytes, as all panels do.
+     * Rings of two; dq, dq_full and dq_empty: one of each warpgroup. */
+    struct map {
+        char k[KV_BYTES], v[KV_BYTES];
+        char q[2][Q_BYTES], dout[2][Q_BYTES];
+        char ds[2][DS_BYTES], dq[2][DQ_HALF];
+        char o[SHORT ? Q_BYTES : 0];
+        char lse[STATS_BYTES], delta[STATS_BYTES];
+        uint64_t q_full[2], q_empty[2], do_full[2], do_empty[2];
+        uint64_t ds_full[2], ds_empty[2], dq_full[2], dq_empty[2];
+        uint64_t stat_full[SHORT ? 2 : 0], o_full[SHORT], o_empty[SHORT], kv_empty[SHORT];
+    };
+    static constexpr uint32_t K_AT = offsetof(map, k), V_AT = offsetof(map, v);
+    static constexpr uint32_t Q_AT = offsetof(map, q), DO_AT = offsetof(map, dout);
+    static constexpr uint32_t DS_AT = offsetof(map, ds), DQ_AT = offsetof(map, dq);
+    static constexpr uint32_t O_AT = offsetof(map, o);
+    static constexpr uint32_t LSE_AT = offsetof(map, lse), DELTA_AT = offsetof(map, delta);
+    static constexpr uint32_t Q_FULL = offsetof(map, q_full), Q_EMPTY = offsetof(map, q_empty);
+    static constexpr uint32_t DO_FULL = offsetof(map, do_full), DO_EMPTY = offsetof(map, do_empty);
+    static constexpr uint32_t DS_FULL = offsetof(map, ds_full), DS_EMPTY = offsetof(map, ds_empty);
+    static constexpr uint32_t DQ_FULL = offsetof(map, dq_full), DQ_EMPTY = offsetof(map, dq_empty);
+    static constexpr uint32_t STAT_FULL = offsetof(map, stat_full);
+    static constexpr uint32_t O_FULL = offsetof(map, o_full), O_EMPTY = offsetof(map, o_empty);
+    static constexpr uint32_t KV_EMPTY = offsetof(map, kv_empty);
+    static constexpr uint32_t SMEM_BYTES = sizeof(map);
 
     static_assert(D == 64 || D == 128, "head dimensions of this kernel");
     static_assert(DQ != DQ_ROWS || M == 128, "split by rows needs 64 rows a warpgroup");
     static_assert(WITH_DQ || !SCHEDULE::LAG, "without dQ there is nothing to lag");
     static_assert(M % stat_piece == 0 && D >= 4 * stat_piece,
-                  "LSE and D of 16 rows fit a row of dQ");
-    static_assert(!UNIT || (SCHEDULE::LAG && DQ != DQ_SWAPPED), "shapes of the unit form");
+                  "LSE and delta of 16 rows fit a row of dQ");
+    static_assert(!SHORT || (SCHEDULE::LAG && DQ != DQ_SWAPPED),
+                  "shapes of the form for short sequences");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
 };
 
-/* Where LSE in base 2 and D stand, in whole query tiles; strides in floats, `piece` from 16 rows to
- * the next. */
+/* Where LSE in base 2 and delta stand, in whole query tiles; strides in floats, `piece` from 16
+ * rows to the next. */
 struct bwd_stats {
     float *lse2, *delta;
     int64_t batch, head, piece;
@@ -148,6 +153,90 @@ __device__ __forceinline__ void bwd_barriers_init(uint32_t smem)
         mbarrier_init(smem + C::DQ_FULL + 8 * i, 4);
         mbarrier_init(smem + C::DQ_EMPTY + 8 * i, 1);
     }
+}
+
+/* ---- Which work a CTA does, in which order, and whose turn it is to add into dQ ---- */
+
+/* What the host hands over; lengths in elements. */
+struct bwd_sm90_args {
+    CUtensorMap q, k, v, dout, dk, dv;
+    bwd_stats stats;
+    float *dq_acc, *parts; /* parts: fp32 dV and dK of each CTA, where a group is split */
+    unsigned *turns;       /* DQ_ORDERED: additions done, [batch][head][query tile][half] */
+    int batch, heads, kv_heads, nq, nk, tiles_m, tiles_n;
+    int acc_rows; /* rows of fp32 dQ a head */
+    int offset;   /* causal: query i sees keys up to i + offset */
+    int splits;   /* CTAs that share the query heads of a group */
+    int section;  /* batch x key head x split units launched together, key tile by key tile */
+    float scale, scale_log2;
+};
+
+/* One CTA's work: 128 keys from `key`, query tiles [first, first + span) of the heads from `head`,
+ * upwards or `down`. */
+struct bwd_block {
+    int batch, kv_head, split, head, key, tile_n, first, span, steps;
+    bool down;
+};
+
+/* The first query tile of each head, and the next one; after the last the next head starts over. */
+__device__ __forceinline__ int bwd_tile_start(const bwd_sm90_args &p, const bwd_block &b)
+{
+    return b.down ? p.tiles_m - 1 : b.first;
+}
+
+__device__ __forceinline__ int bwd_tile_next(const bwd_sm90_args &p, const bwd_block &b, int tile)
+{
+    if (b.down)
+        return tile == b.first ? p.tiles_m - 1 : tile - 1;
+    return tile + 1 == p.tiles_m ? b.first : tile + 1;
+}
+
+/*
+ * Which work a CTA does.  Units of batch x key head x split of its group are launched in sections
+ * (see the launcher).
+ *
+ * Ordered causal sections alternate.  Up: shortest key tiles first, each from its diagonal upwards.
+ * Down: longest first, from the last query tile downwards.  The CTAs of an up section end in the
+ * order of their lengths, those of the down section after it start as they do, and all end
+ * together.  In both, a CTA waits for its turn only on CTAs launched before it.
+ */
+template <class C>
+__device__ __forceinline__ bwd_block bwd_block_find(const bwd_sm90_args &p, int cta)
+{
+    bwd_block b;
+    int units = p.batch * p.kv_heads * p.splits, group = p.heads / p.kv_heads;
+    int section = cta / (p.section * p.tiles_n);
+    int inside = cta - section * p.section * p.tiles_n;
+    int width = min(p.section, units - section * p.section);
+    int tile = inside / width;
+    int unit = section * p.section + inside % width;
+
+    b.down = C::ORDERED && C::CAUSAL && ((units - 1) / p.section - section) % 2 == 0;
+    if (C::ORDERED && C::CAUSAL && !b.down)
+        tile = p.tiles_n - 1 - tile;
+    b.tile_n = tile;
+    b.split = unit % p.splits;
+    b.kv_head = unit / p.splits % p.kv_heads;
+    b.batch = unit / p.splits / p.kv_heads;
+    b.head = b.kv_head * group + b.split * group / p.splits;
+    b.key = tile * C::N;
+    b.first = C::CAUSAL ? max(0, b.key - p.offset) / C::M : 0;
+    b.span = max(0, p.tiles_m - b.first);
+    b.steps = ((b.split + 1) * group / p.splits - b.split * group / p.splits) * b.span;
+    return b;
+}
+
+/*
+ * How many key tiles add into query tile `tile` before this one (DQ_ORDERED).  Full or down: the
+ * tiles before it.  Up: the visible tiles after it, so a CTA's first query tile, on its diagonal,
+ * has rank 0 and nobody waits at the start.
+ */
+template <class C>
+__device__ __forceinline__ unsigned bwd_rank(const bwd_sm90_args &p, const bwd_block &b, int tile)
+{
+    if (!C::CAUSAL || b.down)
+        return b.tile_n;
+    return min(p.tiles_n - 1, (tile * C::M + C::M - 1 + p.offset) / C::N) - b.tile_n;
 }
 
 } // namespace fb

@@ -4,7 +4,7 @@
  *
  * Idea.  A CTA takes a tile of 128 query rows and walks over its key tiles: S = Q K^T and
  * dP = dO V^T with a query row in four lanes, so that dS, once packed, is the A operand of
- * dQ += dS K straight from registers.  No score passes through shared memory, LSE and D are two
+ * dQ += dS K straight from registers.  No score passes through shared memory, LSE and delta are two
  * registers a row, dQ is written once: no accumulator, no turns, no post-pass.  The price is S and
  * dP a second time: 7 products in the two kernels instead of 5.
  *
@@ -28,7 +28,6 @@
 #ifndef FB_KERNELS_SM90_BWD_DQ_CUH
 #define FB_KERNELS_SM90_BWD_DQ_CUH
 
-#include "kernels/sm90/cta.cuh"
 #include "kernels/sm90/kept_rows.cuh"
 #include "kernels/sm90/q_major.cuh"
 
@@ -44,17 +43,17 @@ struct dq_sm90_config {
 
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
-    static constexpr uint32_t Q_AT = 0;
-    static constexpr uint32_t DO_AT = Q_BYTES;
-    static constexpr uint32_t K_AT = DO_AT + Q_BYTES;
-    static constexpr uint32_t V_AT = K_AT + K_STAGES * KV_BYTES;
-    static constexpr uint32_t Q_FULL = V_AT + V_STAGES * KV_BYTES;
-    static constexpr uint32_t DO_FULL = Q_FULL + 8;
-    static constexpr uint32_t K_FULL = Q_FULL + 16;
-    static constexpr uint32_t K_EMPTY = K_FULL + 8 * K_STAGES;
-    static constexpr uint32_t V_FULL = K_EMPTY + 8 * K_STAGES;
-    static constexpr uint32_t V_EMPTY = V_FULL + 8 * V_STAGES;
-    static constexpr uint32_t SMEM_BYTES = V_EMPTY + 8 * V_STAGES;
+    struct map {
+        char q[Q_BYTES], dout[Q_BYTES], k[K_STAGES][KV_BYTES], v[V_STAGES][KV_BYTES];
+        uint64_t q_full, do_full, k_full[K_STAGES], k_empty[K_STAGES];
+        uint64_t v_full[V_STAGES], v_empty[V_STAGES];
+    };
+    static constexpr uint32_t Q_AT = offsetof(map, q), DO_AT = offsetof(map, dout);
+    static constexpr uint32_t K_AT = offsetof(map, k), V_AT = offsetof(map, v);
+    static constexpr uint32_t Q_FULL = offsetof(map, q_full), DO_FULL = offsetof(map, do_full);
+    static constexpr uint32_t K_FULL = offsetof(map, k_full), K_EMPTY = offsetof(map, k_empty);
+    static constexpr uint32_t V_FULL = offsetof(map, v_full), V_EMPTY = offsetof(map, v_empty);
+    static constexpr uint32_t SMEM_BYTES = sizeof(map);
 
     static_assert(D == 64 || D == 128 || D == 256, "head dimensions of this kernel");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");
@@ -107,15 +106,15 @@ __device__ void dq_load(const dq_sm90_args &p, uint32_t smem)
         if (first)
             dq_load_tile<C>(&p.q, smem + C::Q_AT, C::Q_PANEL, smem + C::Q_FULL, b.row, b.head,
                             b.batch, keep);
-        mbarrier_wait(smem + C::K_EMPTY + 8 * k.stage, k.parity ^ 1);
-        dq_load_tile<C>(&p.k, smem + C::K_AT + k.stage * C::KV_BYTES, C::KV_PANEL,
-                        smem + C::K_FULL + 8 * k.stage, j * C::N, b.kv_head, b.batch, keep);
+        mbarrier_wait(k.barrier(smem + C::K_EMPTY), k.parity ^ 1);
+        dq_load_tile<C>(&p.k, k.slot(smem + C::K_AT, C::KV_BYTES), C::KV_PANEL,
+                        k.barrier(smem + C::K_FULL), j * C::N, b.kv_head, b.batch, keep);
         if (first)
             dq_load_tile<C>(&p.dout, smem + C::DO_AT, C::Q_PANEL, smem + C::DO_FULL, b.row, b.head,
                             b.batch, keep);
-        mbarrier_wait(smem + C::V_EMPTY + 8 * v.stage, v.parity ^ 1);
-        dq_load_tile<C>(&p.v, smem + C::V_AT + v.stage * C::KV_BYTES, C::KV_PANEL,
-                        smem + C::V_FULL + 8 * v.stage, j * C::N, b.kv_head, b.batch, keep);
+        mbarrier_wait(v.barrier(smem + C::V_EMPTY), v.parity ^ 1);
+        dq_load_tile<C>(&p.v, v.slot(smem + C::V_AT, C::KV_BYTES), C::KV_PANEL,
+                        v.barrier(smem + C::V_FULL), j * C::N, b.kv_head, b.batch, keep);
     }
 }
 
@@ -169,12 +168,13 @@ __device__ __forceinline__ void dq_probabilities(const dq_state<C> &a, float (&s
 }
 
 template <class C>
-__device__ __forceinline__ void dq_issue(dq_state<C> &a, uint32_t (&ds)[C::N / 4], int stage)
+__device__ __forceinline__ void dq_issue(dq_state<C> &a, uint32_t (&ds)[C::N / 4],
+                                         const ring<C::K_STAGES> &at)
 {
     registers_pin(ds);
     registers_pin(a.dq);
     wgmma_fence();
-    gemm_over_keys<typename C::T, C::D, C::N>(a.dq, ds, a.smem + C::K_AT + stage * C::KV_BYTES);
+    gemm_over_keys<typename C::T, C::D, C::N>(a.dq, ds, at.slot(a.smem + C::K_AT, C::KV_BYTES));
     wgmma_commit();
 }
 
@@ -188,36 +188,36 @@ __device__ __forceinline__ void dq_step(dq_state<C> &a, uint32_t (&ds)[C::N / 4]
 {
     float s[C::N / 2], dp[C::N / 2];
 
-    mbarrier_wait(a.smem + C::K_FULL + 8 * a.k.stage, a.k.parity);
+    mbarrier_wait(a.k.barrier(a.smem + C::K_FULL), a.k.parity);
     wgmma_fence();
     if constexpr (C::KEPT > 0)
-        gemm_rows_kept<typename C::T, C::D, C::N, C::KEPT>(
-            s, a.kept, a.q_rows, C::Q_PANEL, a.smem + C::K_AT + a.k.stage * C::KV_BYTES);
+        gemm_rows_kept<typename C::T, C::D, C::N, C::KEPT>(s, a.kept, a.q_rows, C::Q_PANEL,
+                                                           a.k.slot(a.smem + C::K_AT, C::KV_BYTES));
     else
         gemm_rows<typename C::T, C::D, C::N>(s, a.q_rows, C::Q_PANEL,
-                                             a.smem + C::K_AT + a.k.stage * C::KV_BYTES);
+                                             a.k.slot(a.smem + C::K_AT, C::KV_BYTES));
     wgmma_commit();
     mbarrier_wait(a.smem + C::DO_FULL, 0); /* once; at once ever after */
-    mbarrier_wait(a.smem + C::V_FULL + 8 * a.v.stage, a.v.parity);
+    mbarrier_wait(a.v.barrier(a.smem + C::V_FULL), a.v.parity);
     wgmma_fence();
     gemm_rows<typename C::T, C::D, C::N>(dp, a.do_rows, C::Q_PANEL,
-                                         a.smem + C::V_AT + a.v.stage * C::KV_BYTES);
+                                         a.v.slot(a.smem + C::V_AT, C::KV_BYTES));
     wgmma_commit();
     if (BEHIND)
-        dq_issue<C>(a, ds, last.stage);
+        dq_issue<C>(a, ds, last);
     wgmma_wait<BEHIND ? 2 : 1>(); /* S */
     registers_pin(s);
     dq_probabilities<C>(a, s, tile, scale_log2);
     wgmma_wait<BEHIND ? 1 : 0>(); /* dP */
     registers_pin(dp);
-    mbarrier_arrive_warp(a.smem + C::V_EMPTY + 8 * a.v.stage);
+    mbarrier_arrive_warp(a.v.barrier(a.smem + C::V_EMPTY));
 #pragma unroll
     for (int i = 0; i < C::N / 2; i++)
         s[i] *= dp[i] - a.delta[i / 2 % 2];
     if (BEHIND) {
         wgmma_wait<0>(); /* dQ of the tile before: ds may be overwritten */
         registers_pin(a.dq);
-        mbarrier_arrive_warp(a.smem + C::K_EMPTY + 8 * last.stage);
+        mbarrier_arrive_warp(last.barrier(a.smem + C::K_EMPTY));
     }
     fragment_pack<typename C::T>(ds, s);
 }
@@ -227,10 +227,10 @@ template <class C>
 __device__ __forceinline__ void dq_product(dq_state<C> &a, uint32_t (&ds)[C::N / 4],
                                            const ring<C::K_STAGES> &at)
 {
-    dq_issue<C>(a, ds, at.stage);
+    dq_issue<C>(a, ds, at);
     wgmma_wait<0>();
     registers_pin(a.dq);
-    mbarrier_arrive_warp(a.smem + C::K_EMPTY + 8 * at.stage);
+    mbarrier_arrive_warp(at.barrier(a.smem + C::K_EMPTY));
 }
 
 /* All key tiles of an item; steps >= 1. */

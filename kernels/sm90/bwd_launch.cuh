@@ -10,14 +10,13 @@
  * by tile, and is as large as fits a share of the L2 with its q, dout and fp32 dQ.  Ordered, as
  * many units as are resident together start tile by tile.  Full: the CTAs of a unit queue at its
  * first query tile, once; the next ones take over the stagger of those before.  Causal: sections
- * alternate between shortest and longest first (bwd_work.cuh).
+ * alternate between shortest and longest first (bwd_config.cuh).
  */
 #ifndef FB_KERNELS_SM90_BWD_LAUNCH_CUH
 #define FB_KERNELS_SM90_BWD_LAUNCH_CUH
 
 #include "kernels/sm90/bwd_prepost.cuh"
 #include "kernels/sm90/bwd.cuh"
-#include "kernels/sm90/bwd_dq.cuh"
 #include "kernels/sm90/call.cuh"
 
 namespace fb {
@@ -61,8 +60,8 @@ inline bool stats_fit(int64_t nq)
 }
 
 /*
- * Floats of the workspace, in its order: fp32 dQ (but for the split form); LSE and D, if dQ has no
- * room for them; the parts of dV and dK; two counters a query tile.
+ * Floats of the workspace, in its order: fp32 dQ (but for the split form); LSE and delta, if dQ has
+ * no room for them; the parts of dV and dK; two counters a query tile.
  */
 struct bwd_workspace {
     size_t dq, stats, parts, turns;
@@ -118,7 +117,7 @@ inline bool is_gapless(const tensor4 &t)
     return last + 1 == (int64_t)t.batch * t.head * t.row * t.col;
 }
 
-/* Where LSE and D stand (bwd_config.cuh). */
+/* Where LSE and delta stand (bwd_config.cuh). */
 template <class C>
 inline bwd_stats stats_place(const tensor4 &dq, float *workspace)
 {
@@ -219,35 +218,6 @@ inline cudaError_t bwd_sm90_enqueue(const sm90_call &p)
     call_mark(p, "convert");
     error = launch_dependent(bwd_post<C>, dim3(a.tiles_m, a.heads, a.batch), 256, 0, p.stream, s);
     return error == cudaSuccess ? bwd_enqueue_join<C>(a, p) : error;
-}
-
-/* Enqueues the whole backward, dK and dV by K's kernel and dQ by Q's. */
-template <class K, class Q>
-inline cudaError_t split_sm90_enqueue(const sm90_call &p)
-{
-    bwd_sm90_args a;
-    bwd_prepost_args s;
-    dq_sm90_args d;
-    cudaError_t error;
-
-    bwd_args_fill<K>(a, s, p);
-    d.work = q_major_plan<Q::M, Q::CAUSAL>(p);
-    d.lse2 = a.stats.lse2, d.delta = a.stats.delta, d.stat_rows = stat_count_of<K>(a.nq);
-    d.scale = a.scale, d.scale_log2 = a.scale_log2;
-    if (!tensor_map_make<typename Q::T>(&d.q, p.q, Q::M) ||
-        !tensor_map_make<typename Q::T>(&d.dout, p.dout, Q::M) ||
-        !tensor_map_make<typename Q::T>(&d.k, p.k, Q::N) ||
-        !tensor_map_make<typename Q::T>(&d.v, p.v, Q::N) ||
-        !tensor_map_make<typename Q::T>(&d.dq, p.dq, 64))
-        return cudaErrorInvalidValue;
-    error = shared_memory_allow(dq_sm90_main<Q>, Q::SMEM_BYTES);
-    if (error == cudaSuccess)
-        error = bwd_enqueue_keys<K>(a, s, p, "keys");
-    if (error != cudaSuccess)
-        return error;
-    call_mark(p, "queries");
-    error = launch_dependent(dq_sm90_main<Q>, dim3(d.work.items), 384, Q::SMEM_BYTES, p.stream, d);
-    return error == cudaSuccess ? bwd_enqueue_join<K>(a, p) : error;
 }
 
 } // namespace fb

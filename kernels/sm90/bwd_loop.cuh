@@ -6,7 +6,7 @@
  *   S^T   = K Q^T            [32 / 40]   group 1
  *   dP^T  = V dO^T           [32 / 40]   group 2
  *   P     = exp2(S scale log2e - LSE)    while dP runs
- *   dS    = P (dP - D), packed with P    [16 + 16 / 20 + 20]
+ *   dS    = P (dP - delta), packed with P    [16 + 16 / 20 + 20]
  *   dS to shared memory, DS_FULL
  *   dV   += P^T dO           [64]        group 3
  *   dQ    = dS K             [32 / 40]   group 4, of this iteration or (LAG) of the one before
@@ -22,8 +22,7 @@
 #ifndef FB_KERNELS_SM90_BWD_LOOP_CUH
 #define FB_KERNELS_SM90_BWD_LOOP_CUH
 
-#include "kernels/sm90/bwd_work.cuh"
-#include "kernels/ptx/fragment.cuh"
+#include "kernels/sm90/bwd_config.cuh"
 #include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/warpgroup.cuh"
 #include "kernels/ptx/wgmma.cuh"
@@ -100,7 +99,7 @@ __device__ __forceinline__ void scores_exp(float (&s)[C::M / 2], uint32_t (&pack
     }
 }
 
-/* dS = P (dP - D), packed as the A operand of dK. */
+/* dS = P (dP - delta), packed as the A operand of dK. */
 template <class C>
 __device__ __forceinline__ void scores_grad(const float (&p)[C::M / 2], const float (&dp)[C::M / 2],
                                             uint32_t (&packed)[C::M / 4], uint32_t delta)
@@ -167,13 +166,13 @@ __device__ __forceinline__ void part_store(const bwd_sm90_args &p, const bwd_blo
             make_float4(acc[4 * c], acc[4 * c + 1], acc[4 * c + 2], acc[4 * c + 3]);
 }
 
-/* What an MMA thread keeps from one iteration to the next; in brackets, DQ_UNIT alone. */
+/* What an MMA thread keeps from one iteration to the next; in brackets, DQ_SHORT alone. */
 template <class C>
 struct bwd_state {
     float dk[C::D / 2], dv[C::D / 2];
     uint32_t smem, k_rows, ds_lane, dq_lane, stat_lane;
     int w, from[2], mask_below, tile;
-    int rows, tile_n; /* [first row of LSE and D; key tile] */
+    int rows, tile_n; /* [first row of LSE and delta; key tile] */
 };
 
 template <class C>
@@ -212,9 +211,9 @@ __device__ __forceinline__ void bwd_state_keys(bwd_state<C> &a, int first, int n
 template <class C>
 __device__ __forceinline__ void issue_scores(bwd_state<C> &a, float (&s)[C::M / 2], int i)
 {
-    mbarrier_wait(a.smem + C::Q_FULL + 8 * (i & 1), i >> 1 & 1);
+    ring_wait(a.smem + C::Q_FULL, i);
     wgmma_fence();
-    gemm_scores<C>(s, a.k_rows, a.smem + C::Q_AT + (i & 1) * C::Q_BYTES);
+    gemm_scores<C>(s, a.k_rows, ring_of(i).slot(a.smem + C::Q_AT, C::Q_BYTES));
     wgmma_commit();
 }
 
@@ -222,10 +221,16 @@ __device__ __forceinline__ void issue_scores(bwd_state<C> &a, float (&s)[C::M / 
 template <class C>
 __device__ __forceinline__ void issue_dq(bwd_state<C> &a, float (&dq)[C::DQ_N / 2], int j)
 {
-    mbarrier_wait(a.smem + C::DS_FULL + 8 * (j & 1), j >> 1 & 1);
+    ring_wait(a.smem + C::DS_FULL, j);
     wgmma_fence();
-    gemm_dq<C>(dq, a.smem + C::DS_AT + (j & 1) * C::DS_BYTES, a.smem + C::K_AT, a.w);
+    gemm_dq<C>(dq, ring_of(j).slot(a.smem + C::DS_AT, C::DS_BYTES), a.smem + C::K_AT, a.w);
     wgmma_commit();
+}
+
+/* The parity of the j-th message to a writer warp: a ring of one stage. */
+__device__ __forceinline__ int message_parity(int j)
+{
+    return j & 1;
 }
 
 /* Hands a finished half of dQ of iteration j to the writer warp. */
@@ -234,35 +239,36 @@ __device__ __forceinline__ void dq_send(bwd_state<C> &a, const bwd_sm90_args &,
                                         const float (&dq)[C::DQ_N / 2], int j)
 {
     if (C::SCHEDULE::LAG)
-        mbarrier_arrive_warp(a.smem + C::DS_EMPTY + 8 * (j & 1));
-    mbarrier_wait(a.smem + C::DQ_EMPTY + 8 * a.w, (j & 1) ^ 1);
+        mbarrier_arrive_warp(ring_of(j).barrier(a.smem + C::DS_EMPTY));
+    mbarrier_wait(a.smem + C::DQ_EMPTY + 8 * a.w, message_parity(j) ^ 1);
     dq_dump<C>(a.dq_lane, dq);
     fence_proxy_async();
     mbarrier_arrive_warp(a.smem + C::DQ_FULL + 8 * a.w);
 }
 
-/* One iteration.  With LAG the first one of a CTA (DQ_UNIT: of a key tile) has no dQ to compute. */
+/* One iteration.  With LAG the first one of a CTA (DQ_SHORT: of a key tile) has no dQ to compute.
+ */
 template <class C, bool FIRST, class P>
 __device__ __forceinline__ void bwd_step(bwd_state<C> &a, const P &p, int i)
 {
     using S = typename C::SCHEDULE;
     constexpr bool WITH_DQ = C::WITH_DQ && !(S::LAG && FIRST);
-    const int stage = i & 1, parity = i >> 1 & 1;
-    const uint32_t q_tile = a.smem + C::Q_AT + stage * C::Q_BYTES;
-    const uint32_t do_tile = a.smem + C::DO_AT + stage * C::Q_BYTES;
+    const ring<2> at = ring_of(i);
+    const uint32_t q_tile = at.slot(a.smem + C::Q_AT, C::Q_BYTES);
+    const uint32_t do_tile = at.slot(a.smem + C::DO_AT, C::Q_BYTES);
     const uint32_t stat =
-        a.stat_lane + (C::UNIT ? (a.rows + a.tile * C::M) * 4 : stage * C::STAT_BYTES);
+        C::SHORT ? a.stat_lane + (a.rows + a.tile * C::M) * 4 : at.slot(a.stat_lane, C::STAT_BYTES);
     float s[C::M / 2], dp[C::M / 2], dq[C::DQ_N / 2];
     uint32_t pf[C::M / 4], gf[C::M / 4];
 
     issue_scores<C>(a, s, i);
-    mbarrier_wait(a.smem + C::DO_FULL + 8 * stage, parity);
+    mbarrier_wait(at.barrier(a.smem + C::DO_FULL), at.parity);
     wgmma_fence();
     gemm_scores<C>(dp, a.k_rows + (C::V_AT - C::K_AT), do_tile);
     wgmma_commit();
 
-    if (C::UNIT)
-        mbarrier_wait(a.smem + C::STAT_FULL + 8 * stage, parity);
+    if (C::SHORT)
+        mbarrier_wait(at.barrier(a.smem + C::STAT_FULL), at.parity);
     wgmma_wait<1>(); /* S */
     registers_pin(s);
     if (a.tile * C::M < a.mask_below)
@@ -280,11 +286,11 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, const P &p, int i)
 
     /* With LAG the other warpgroup may still read this buffer for dQ of iteration i - 2. */
     if (S::LAG)
-        mbarrier_wait(a.smem + C::DS_EMPTY + 8 * stage, parity ^ 1);
+        mbarrier_wait(at.barrier(a.smem + C::DS_EMPTY), at.parity ^ 1);
     if (C::WITH_DQ) {
-        grad_store<C>(a.ds_lane + stage * C::DS_BYTES, gf);
+        grad_store<C>(at.slot(a.ds_lane, C::DS_BYTES), gf);
         fence_proxy_async();
-        mbarrier_arrive_warp(a.smem + C::DS_FULL + 8 * stage);
+        mbarrier_arrive_warp(at.barrier(a.smem + C::DS_FULL));
     }
     if (!S::EARLY_DV) {
         registers_pin(pf);
@@ -301,11 +307,11 @@ __device__ __forceinline__ void bwd_step(bwd_state<C> &a, const P &p, int i)
     wgmma_wait<1>(); /* dV and dQ */
     if (WITH_DQ)
         registers_pin(dq);
-    mbarrier_arrive_warp(a.smem + C::DO_EMPTY + 8 * stage);
+    mbarrier_arrive_warp(at.barrier(a.smem + C::DO_EMPTY));
     if (WITH_DQ)
         dq_send<C>(a, p, dq, i - S::LAG);
     wgmma_wait<0>(); /* dK */
-    mbarrier_arrive_warp(a.smem + C::Q_EMPTY + 8 * stage);
+    mbarrier_arrive_warp(at.barrier(a.smem + C::Q_EMPTY));
 }
 
 /* All iterations of a CTA; steps >= 1. */

@@ -2,11 +2,11 @@
  *
  * The small passes around the sm_90a backward.
  *
- * Pre-pass, one CTA a query tile, head and batch: D = rowsum(dO o O) in fp32, LSE times log2 e,
+ * Pre-pass, one CTA a query tile, head and batch: delta = rowsum(dO o O) in fp32, LSE times log2 e,
  * both into the rows of dQ or the workspace (bwd_config.cuh), and a zeroed dQ accumulator tile
- * (but where additions are ordered: the first stores). Rows past nq get LSE = +inf and D = 0, so P
- * = 0 and dS = 0 for them; so does a real row that sees no key (its LSE is -inf).  Bytes: 2 D * 2
- * read, 4 D written a row.
+ * (but where additions are ordered: the first stores). Rows past nq get LSE = +inf and delta = 0,
+ * so P = 0 and dS = 0 for them; so does a real row that sees no key (its LSE is -inf).  Bytes: 2 D
+ * * 2 read, 4 D written a row.
  *
  * Post-pass, same grid: reads an accumulator tile in register order (16 bytes a thread, coalesced),
  * scales, converts, turns it through shared memory into rows, and writes whole 16-byte chunks:
@@ -22,7 +22,6 @@
 #define FB_KERNELS_SM90_BWD_PREPOST_CUH
 
 #include "kernels/sm90/bwd_config.cuh"
-#include "kernels/ptx/fragment.cuh"
 #include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/warpgroup.cuh"

@@ -5,7 +5,7 @@
  * Idea.  64 keys stay; their dK and dV, 64 x 256 in fp32 each, fill the registers of two
  * warpgroups, so each warpgroup owns one gradient whole and the products that lead to it:
  *   values   S^T = K Q^T,   P = exp2(S scale log2e - LSE),  dV += P^T dO
- *   keys     dP^T = V dO^T,           dS = P (dP - D),      dK += dS^T Q
+ *   keys     dP^T = V dO^T,           dS = P (dP - delta),      dK += dS^T Q
  * Both have two products a step. What passes between them is P, one way, in fp32 and register
  * order through shared memory: thread t of one reads what thread t of the other wrote. P^T and
  * dS^T are the A operands of the second products straight from registers.
@@ -26,20 +26,17 @@
  * Q or dO that its last product has read; K and V are free for the next item behind the last first
  * product. So the next item's first tiles come in under the end of this one.
  *
- * Barriers, all mbarriers.  Rings of two: Q+LSE (K with an item's first), dO+D (V with the first):
- * full (1 + bytes) and empty (8 warps); P: full and empty (4 warps).  K and V: empty (4 warps).
- * Named: 1, 2, among a warpgroup, around its gradient's way through shared memory.
+ * Barriers, all mbarriers.  Rings of two: Q+LSE (K with an item's first), dO+delta (V with the
+ * first): full (1 + bytes) and empty (8 warps); P: full and empty (4 warps).  K and V: empty (4
+ * warps). Named: 1, 2, among a warpgroup, around its gradient's way through shared memory.
  *
  * Deterministic: no two CTAs write one address, and all sums have one order.
  */
 #ifndef FB_KERNELS_SM90_BWD_WIDE_CUH
 #define FB_KERNELS_SM90_BWD_WIDE_CUH
 
-#include "kernels/ptx/wgmma_wide.cuh"
-
 #include "kernels/sm90/bwd_loop.cuh"
 #include "kernels/sm90/bwd_wide_config.cuh"
-#include "kernels/sm90/cta.cuh"
 #include "kernels/sm90/kept_rows.cuh"
 #include "kernels/sm90/q_major.cuh"
 
@@ -52,7 +49,7 @@ __device__ __forceinline__ int wide_items(const bwd_sm90_args &p)
     return p.tiles_n * p.batch * p.kv_heads * p.splits;
 }
 
-/* One item's K, Q and LSE (DO: V, dO and D), from step `step` of the CTA on; K waits for phase
+/* One item's K, Q and LSE (DO: V, dO and delta), from step `step` of the CTA on; K waits for phase
  * `turn` of its barrier. Returns the next step. */
 template <class C, bool DO>
 __device__ __forceinline__ int wide_load_item(const bwd_sm90_args &p, const bwd_block &b,
@@ -331,7 +328,7 @@ __global__ void __launch_bounds__(384, 1) wide_sm90_main(const __grid_constant__
     const uint32_t smem = shared_address(shared);
     const int warp = cta_begin(smem, wide_barriers_init<C>, &p.q, &p.k, &p.v, &p.dout);
 
-    grid_dependency_wait();   /* the pre-pass wrote LSE and D */
+    grid_dependency_wait();   /* the pre-pass wrote LSE and delta */
     grid_dependents_launch(); /* the dQ kernel needs nothing of this one */
     if (warp < 4) {
         registers_shrink<24>();

@@ -3,7 +3,7 @@
  * Shapes, shared-memory map and barriers of the key-major kernel for head size 256
  * (bwd_wide.cuh), as constants.
  *
- * Shared memory, KiB: K 32, V 32, Q ring 64, dO ring 64, P ring 32, LSE and D 1: 225 of 227.
+ * Shared memory, KiB: K 32, V 32, Q ring 64, dO ring 64, P ring 32, LSE and delta 1: 225 of 227.
  */
 #ifndef FB_KERNELS_SM90_BWD_WIDE_CONFIG_CUH
 #define FB_KERNELS_SM90_BWD_WIDE_CONFIG_CUH
@@ -18,7 +18,7 @@ struct wide_sm90_config {
     static constexpr int D = 256, M = 64, N = 64, KEPT = KEPT_;
     static constexpr bool CAUSAL = CAUSAL_;
     /* What the plan and the pre-pass ask of a key-major form. */
-    static constexpr bool ORDERED = false, WITH_DQ = false, UNIT = false;
+    static constexpr bool ORDERED = false, WITH_DQ = false, SHORT = false;
     static constexpr dq_form DQ = DQ_COLUMNS;
     static constexpr int DQ_ROUND = M, DQ_HALF = 0, PANELS = D / 64;
 
@@ -26,23 +26,22 @@ struct wide_sm90_config {
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
     static constexpr uint32_t P_BYTES = M * N * 4, STAT_BYTES = M * 4;
 
-    static constexpr uint32_t K_AT = 0;
-    static constexpr uint32_t V_AT = K_AT + KV_BYTES;
-    static constexpr uint32_t Q_AT = V_AT + KV_BYTES;
-    static constexpr uint32_t DO_AT = Q_AT + 2 * Q_BYTES;
-    static constexpr uint32_t P_AT = DO_AT + 2 * Q_BYTES;
-    static constexpr uint32_t LSE_AT = P_AT + 2 * P_BYTES;
-    static constexpr uint32_t DELTA_AT = LSE_AT + 2 * STAT_BYTES;
-
-    static constexpr uint32_t Q_FULL = DELTA_AT + 2 * STAT_BYTES;
-    static constexpr uint32_t Q_EMPTY = Q_FULL + 16;
-    static constexpr uint32_t DO_FULL = Q_FULL + 32;
-    static constexpr uint32_t DO_EMPTY = Q_FULL + 48;
-    static constexpr uint32_t P_FULL = Q_FULL + 64;
-    static constexpr uint32_t P_EMPTY = Q_FULL + 80;
-    static constexpr uint32_t K_EMPTY = Q_FULL + 96;
-    static constexpr uint32_t V_EMPTY = Q_FULL + 104;
-    static constexpr uint32_t SMEM_BYTES = Q_FULL + 112;
+    struct map {
+        char k[KV_BYTES], v[KV_BYTES];
+        char q[2][Q_BYTES], dout[2][Q_BYTES], p[2][P_BYTES];
+        char lse[2][STAT_BYTES], delta[2][STAT_BYTES];
+        uint64_t q_full[2], q_empty[2], do_full[2], do_empty[2], p_full[2], p_empty[2];
+        uint64_t k_empty, v_empty;
+    };
+    static constexpr uint32_t K_AT = offsetof(map, k), V_AT = offsetof(map, v);
+    static constexpr uint32_t Q_AT = offsetof(map, q), DO_AT = offsetof(map, dout);
+    static constexpr uint32_t P_AT = offsetof(map, p);
+    static constexpr uint32_t LSE_AT = offsetof(map, lse), DELTA_AT = offsetof(map, delta);
+    static constexpr uint32_t Q_FULL = offsetof(map, q_full), Q_EMPTY = offsetof(map, q_empty);
+    static constexpr uint32_t DO_FULL = offsetof(map, do_full), DO_EMPTY = offsetof(map, do_empty);
+    static constexpr uint32_t P_FULL = offsetof(map, p_full), P_EMPTY = offsetof(map, p_empty);
+    static constexpr uint32_t K_EMPTY = offsetof(map, k_empty), V_EMPTY = offsetof(map, v_empty);
+    static constexpr uint32_t SMEM_BYTES = sizeof(map);
 
     static_assert(KEPT >= 0 && KEPT <= D / 16, "16 steps of the first products");
     static_assert(SMEM_BYTES <= 232448, "shared memory of an sm_90 CTA");

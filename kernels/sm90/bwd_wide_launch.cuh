@@ -6,9 +6,7 @@
 #ifndef FB_KERNELS_SM90_BWD_WIDE_LAUNCH_CUH
 #define FB_KERNELS_SM90_BWD_WIDE_LAUNCH_CUH
 
-#include "kernels/ptx/wgmma_wide.cuh"
-
-#include "kernels/sm90/bwd_launch.cuh"
+#include "kernels/sm90/bwd_split_launch.cuh"
 #include "kernels/sm90/bwd_wide.cuh"
 
 namespace fb {

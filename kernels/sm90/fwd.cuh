@@ -31,7 +31,6 @@
 #ifndef FB_KERNELS_SM90_FWD_CUH
 #define FB_KERNELS_SM90_FWD_CUH
 
-#include "kernels/sm90/cta.cuh"
 #include "kernels/sm90/q_major.cuh"
 
 namespace fb {
@@ -48,17 +47,17 @@ struct fwd_sm90_config {
 
     static constexpr uint32_t Q_PANEL = M * 128, KV_PANEL = N * 128;
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
-    static constexpr uint32_t Q_AT = 0;
-    static constexpr uint32_t O_AT = STAYS_ ? Q_AT + Q_BYTES : Q_AT;
-    static constexpr uint32_t K_AT = O_AT + Q_BYTES;
-    static constexpr uint32_t V_AT = K_AT + STAGES * KV_BYTES;
-    static constexpr uint32_t Q_FULL = V_AT + STAGES * KV_BYTES;
-    static constexpr uint32_t Q_EMPTY = Q_FULL + 8;
-    static constexpr uint32_t K_FULL = Q_FULL + 16;
-    static constexpr uint32_t K_EMPTY = K_FULL + 8 * STAGES;
-    static constexpr uint32_t V_FULL = K_EMPTY + 8 * STAGES;
-    static constexpr uint32_t V_EMPTY = V_FULL + 8 * STAGES;
-    static constexpr uint32_t SMEM_BYTES = V_EMPTY + 8 * STAGES;
+    struct map {
+        char q[Q_BYTES], o[STAYS_ ? Q_BYTES : 0];
+        char k[STAGES][KV_BYTES], v[STAGES][KV_BYTES];
+        uint64_t q_full, q_empty, k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES];
+    };
+    static constexpr uint32_t Q_AT = offsetof(map, q), O_AT = STAYS_ ? offsetof(map, o) : Q_AT;
+    static constexpr uint32_t K_AT = offsetof(map, k), V_AT = offsetof(map, v);
+    static constexpr uint32_t Q_FULL = offsetof(map, q_full), Q_EMPTY = offsetof(map, q_empty);
+    static constexpr uint32_t K_FULL = offsetof(map, k_full), K_EMPTY = offsetof(map, k_empty);
+    static constexpr uint32_t V_FULL = offsetof(map, v_full), V_EMPTY = offsetof(map, v_empty);
+    static constexpr uint32_t SMEM_BYTES = sizeof(map);
 
     static_assert(D == 64 || D == 128 || D == 256, "head dimensions of this kernel");
     static_assert(WGS >= 1 && WGS <= 3, "warpgroups that registers suffice for");
@@ -92,9 +91,9 @@ __device__ __forceinline__ void fwd_load_keys(const CUtensorMap *map, const q_ma
                                               uint32_t at, uint32_t full, uint32_t empty,
                                               const ring<C::STAGES> &r, int key, uint64_t keep)
 {
-    mbarrier_wait(empty + 8 * r.stage, r.parity ^ 1);
-    mbarrier_arrive_expect(full + 8 * r.stage, C::KV_BYTES);
-    tma_load_tile<C::PANELS>(at + r.stage * C::KV_BYTES, C::KV_PANEL, map, full + 8 * r.stage, key,
+    mbarrier_wait(r.barrier(empty), r.parity ^ 1);
+    mbarrier_arrive_expect(r.barrier(full), C::KV_BYTES);
+    tma_load_tile<C::PANELS>(r.slot(at, C::KV_BYTES), C::KV_PANEL, map, r.barrier(full), key,
                              b.kv_head, b.batch, keep);
 }
 
@@ -180,24 +179,25 @@ __device__ __forceinline__ void softmax_step(fwd_state<C> &a, float (&s)[C::N / 
     }
 }
 
-/* S of the tile in stage k, issued as one group. */
+/* S of the tile at `at`, issued as one group. */
 template <class C>
-__device__ __forceinline__ void fwd_issue_scores(fwd_state<C> &a, float (&s)[C::N / 2], int stage)
+__device__ __forceinline__ void fwd_issue_scores(fwd_state<C> &a, float (&s)[C::N / 2],
+                                                 const ring<C::STAGES> &at)
 {
     wgmma_fence();
     gemm_rows<typename C::T, C::D, C::N>(s, a.q_rows, C::Q_PANEL,
-                                         a.smem + C::K_AT + stage * C::KV_BYTES);
+                                         at.slot(a.smem + C::K_AT, C::KV_BYTES));
     wgmma_commit();
 }
 
 template <class C>
 __device__ __forceinline__ void fwd_issue_output(fwd_state<C> &a, uint32_t (&p)[C::N / 4],
-                                                 int stage)
+                                                 const ring<C::STAGES> &at)
 {
     registers_pin(p);
     registers_pin(a.o);
     wgmma_fence();
-    gemm_over_keys<typename C::T, C::D, C::N>(a.o, p, a.smem + C::V_AT + stage * C::KV_BYTES);
+    gemm_over_keys<typename C::T, C::D, C::N>(a.o, p, at.slot(a.smem + C::V_AT, C::KV_BYTES));
     wgmma_commit();
 }
 
@@ -219,22 +219,22 @@ __device__ __forceinline__ void fwd_step(fwd_state<C> &a, uint32_t (&p)[C::N / 4
 {
     float s[C::N / 2], shrink[2];
 
-    mbarrier_wait(a.smem + C::K_FULL + 8 * now.stage, now.parity);
+    mbarrier_wait(now.barrier(a.smem + C::K_FULL), now.parity);
     if (C::PINGPONG)
         named_barrier_sync(1 + a.w, 256);
-    fwd_issue_scores<C>(a, s, now.stage);
-    mbarrier_wait(a.smem + C::V_FULL + 8 * last.stage, last.parity);
-    fwd_issue_output<C>(a, p, last.stage);
+    fwd_issue_scores<C>(a, s, now);
+    mbarrier_wait(last.barrier(a.smem + C::V_FULL), last.parity);
+    fwd_issue_output<C>(a, p, last);
     if (C::PINGPONG)
         named_barrier_arrive(1 + (a.w + 1) % C::WGS, 256);
     wgmma_wait<1>(); /* S */
     registers_pin(s);
-    mbarrier_arrive_warp(a.smem + C::K_EMPTY + 8 * now.stage);
+    mbarrier_arrive_warp(now.barrier(a.smem + C::K_EMPTY));
     fwd_mask<C>(a, s, tile);
     softmax_step<C>(a, s, shrink, scale_log2);
     wgmma_wait<0>(); /* P V */
     registers_pin(a.o);
-    mbarrier_arrive_warp(a.smem + C::V_EMPTY + 8 * last.stage);
+    mbarrier_arrive_warp(last.barrier(a.smem + C::V_EMPTY));
     fragment_pack<typename C::T>(p, s);
 #pragma unroll
     for (int i = 0; i < C::D / 2; i++)
@@ -249,11 +249,11 @@ __device__ __forceinline__ void fwd_steps(fwd_state<C> &a, ring<C::STAGES> &now,
     uint32_t p[C::N / 4];
     {
         float s[C::N / 2], unused[2];
-        mbarrier_wait(a.smem + C::K_FULL + 8 * now.stage, now.parity);
-        fwd_issue_scores<C>(a, s, now.stage);
+        mbarrier_wait(now.barrier(a.smem + C::K_FULL), now.parity);
+        fwd_issue_scores<C>(a, s, now);
         wgmma_wait<0>();
         registers_pin(s);
-        mbarrier_arrive_warp(a.smem + C::K_EMPTY + 8 * now.stage);
+        mbarrier_arrive_warp(now.barrier(a.smem + C::K_EMPTY));
         fwd_mask<C>(a, s, steps - 1);
         softmax_step<C>(a, s, unused, scale_log2);
         fragment_pack<typename C::T>(p, s);
@@ -264,11 +264,11 @@ __device__ __forceinline__ void fwd_steps(fwd_state<C> &a, ring<C::STAGES> &now,
         fwd_step<C>(a, p, last, now, tile, scale_log2);
     }
     mbarrier_arrive_warp(a.smem + C::Q_EMPTY);
-    mbarrier_wait(a.smem + C::V_FULL + 8 * now.stage, now.parity);
-    fwd_issue_output<C>(a, p, now.stage);
+    mbarrier_wait(now.barrier(a.smem + C::V_FULL), now.parity);
+    fwd_issue_output<C>(a, p, now);
     wgmma_wait<0>();
     registers_pin(a.o);
-    mbarrier_arrive_warp(a.smem + C::V_EMPTY + 8 * now.stage);
+    mbarrier_arrive_warp(now.barrier(a.smem + C::V_EMPTY));
     now.advance();
 }
 

@@ -9,8 +9,6 @@
 #ifndef FB_KERNELS_SM90_FWD_WIDE_CUH
 #define FB_KERNELS_SM90_FWD_WIDE_CUH
 
-#include "kernels/ptx/wgmma_wide.cuh"
-
 #include "kernels/sm90/fwd_launch.cuh"
 
 namespace fb {

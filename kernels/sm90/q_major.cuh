@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the query-major sm_90a kernels share (fwd.cuh, bwd_dq.cuh): which work a CTA does
- * in which order, the position in a ring of stages, their products, and the mask of a score tile
- * whose rows are queries.
+ * in which order, their products, and the mask of a score tile whose rows are queries.
  *
  * Work.  An item is one tile of M query rows of one query head.  A CTA does one in each round of
  * the grid, rounds alternately upwards and downwards, which evens out causal items of falling
@@ -16,11 +15,11 @@
 #ifndef FB_KERNELS_SM90_Q_MAJOR_CUH
 #define FB_KERNELS_SM90_Q_MAJOR_CUH
 
-#include "kernels/ptx/fragment.cuh"
 #include "kernels/ptx/mbarrier.cuh"
 #include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/warpgroup.cuh"
 #include "kernels/ptx/wgmma.cuh"
+#include "kernels/sm90/call.cuh"
 
 namespace fb {
 
@@ -66,16 +65,22 @@ __device__ __forceinline__ q_major_item q_major_find(const q_major_work &p, int 
     return b;
 }
 
-/* Where a ring of STAGES stands: the stage, and the parity of the phase that fills it. */
-template <int STAGES>
-struct ring {
-    int stage = 0, parity = 0;
-    __device__ __forceinline__ void advance()
-    {
-        if (++stage == STAGES)
-            stage = 0, parity ^= 1;
-    }
-};
+/* The work of a query-major launch with tiles of M rows; stay: CTAs that stay for all items, as
+ * many at once, or 0. */
+template <int M, bool CAUSAL>
+inline q_major_work q_major_plan(const sm90_call &p, int stay = 0)
+{
+    q_major_work w;
+
+    w.batch = p.q.batch, w.heads = p.q.head, w.kv_heads = p.k.head;
+    w.nq = p.q.row, w.nk = p.k.row, w.offset = p.offset;
+    w.tiles_m = (w.nq + M - 1) / M;
+    w.items = w.tiles_m * w.heads * w.batch;
+    w.section = 1;
+    if (CAUSAL)
+        w.section = causal_section(w.batch * w.heads, w.tiles_m, (double)w.nk * p.q.col * 4, stay);
+    return w;
+}
 
 /* S or dP of 64 query rows: a = rows of Q or dO, b = a stage of K or V, both K-major panels. */
 template <class T, int D, int N>

@@ -6,22 +6,22 @@
  * tiles, the last one first, and for each over the query tiles, with the main loop of
  * bwd_loop.cuh.  What one CTA alone adds to needs no turns, no zeros before and no conversion
  * after: of a query tile's parts of dQ the first is stored, the next are added, and to the last,
- * that of key tile 0, the sum of the others is loaded; it leaves scaled and in 16 bits. D and LSE
- * of a unit are made by the way, when a query tile is first met, and stay in shared memory.  Causal
- * units are all of one length.
+ * that of key tile 0, the sum of the others is loaded; it leaves scaled and in 16 bits. delta and
+ * LSE of a unit are made by the way, when a query tile is first met, and stay in shared memory.
+ * Causal units are all of one length.
  *
  * Differs from the key-major form (bwd.cuh) in: the loader runs on into the next key tile and
  * the next unit while the sums of this one leave; gradients leave through the dQ staging and the
  * writer warps, not through K and V; the fp32 dQ of one unit a CTA instead of all.  It wants enough
- * units, of few query rows each, and a key head for every query head: bwd_unit.h.
+ * units, of few query rows each, and a key head for every query head: bwd_short.h.
  *
  * Roles.  Warp 0 loads (one lane); warps 1 and 2 (one lane) send what a warpgroup staged; warp 3
- * makes LSE and D; warpgroups 1 and 2 multiply.
+ * makes LSE and delta; warpgroups 1 and 2 multiply.
  *
- * Barriers, beyond those of the key-major form: STAT_FULL[2] (1: warp 3) says that LSE and D of the
- * query tile in that stage are there; O_FULL, O_EMPTY (1) a tile of O; KV_EMPTY (8 warps) that the
- * last products of a key tile have read K and V.  DQ_EMPTY, one arrival or the bytes of a sum, says
- * that the staging is empty or holds the sum to be added to.
+ * Barriers, beyond those of the key-major form: STAT_FULL[2] (1: warp 3) says that LSE and delta of
+ * the query tile in that stage are there; O_FULL, O_EMPTY (1) a tile of O; KV_EMPTY (8 warps) that
+ * the last products of a key tile have read K and V.  DQ_EMPTY, one arrival or the bytes of a sum,
+ * says that the staging is empty or holds the sum to be added to.
  *
  * Shared memory and registers: bwd_config.cuh, bwd_loop.cuh.
  *
@@ -31,11 +31,10 @@
 #define FB_KERNELS_SM90_BWD_UNIT_CUH
 
 #include "kernels/sm90/bwd_loop.cuh"
-#include "kernels/sm90/cta.cuh"
 
 namespace fb {
 
-struct unit_sm90_args {
+struct bwd_short_args {
     CUtensorMap q, k, v, o, dout, dq, dk, dv;
     const float *lse; /* natural logarithm */
     int64_t lse_batch, lse_head, lse_row;
@@ -51,7 +50,7 @@ struct unit_sm90_args {
  * n + 1 are met by n first.
  */
 template <class C>
-__device__ __forceinline__ int unit_tile_first(const unit_sm90_args &p, int n)
+__device__ __forceinline__ int short_tile_first(const bwd_short_args &p, int n)
 {
     if (n == p.tiles_n)
         return p.tiles_m;
@@ -59,7 +58,7 @@ __device__ __forceinline__ int unit_tile_first(const unit_sm90_args &p, int n)
 }
 
 template <class C>
-__device__ __forceinline__ void unit_barriers_init(uint32_t smem)
+__device__ __forceinline__ void short_barriers_init(uint32_t smem)
 {
     bwd_barriers_init<C>(smem);
     mbarrier_init(smem + C::STAT_FULL, 1);
@@ -74,19 +73,20 @@ __device__ __forceinline__ void unit_barriers_init(uint32_t smem)
  * their way before K and V have room; the bytes of these ride on the same Q_FULL.
  */
 template <class C>
-__device__ void unit_load(const unit_sm90_args &p, uint32_t smem)
+__device__ void short_load(const bwd_short_args &p, uint32_t smem)
 {
     const uint64_t keep = l2_evict_last();
     int step = 0, passes = 0, met = 0;
 
     for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x)
         for (int n = p.tiles_n - 1; n >= 0; n--) {
-            const int first = unit_tile_first<C>(p, n), met_before = unit_tile_first<C>(p, n + 1);
+            const int first = short_tile_first<C>(p, n), met_before = short_tile_first<C>(p, n + 1);
             for (int tile = first; tile < p.tiles_m; tile++, step++) {
                 const int head = unit % p.heads, batch = unit / p.heads;
-                const int stage = step & 1, empty = step >> 1 & 1 ^ 1;
-                const uint32_t full = smem + C::Q_FULL + 8 * stage;
-                const uint32_t at = smem + C::Q_AT + stage * C::Q_BYTES;
+                const ring<2> place = ring_of(step);
+                const int empty = place.parity ^ 1;
+                const uint32_t full = place.barrier(smem + C::Q_FULL);
+                const uint32_t at = place.slot(smem + C::Q_AT, C::Q_BYTES);
 
                 mbarrier_wait(full + (C::Q_EMPTY - C::Q_FULL), empty);
                 mbarrier_arrive_expect(full, C::Q_BYTES + (tile == first ? 2 * C::KV_BYTES : 0));
@@ -98,14 +98,14 @@ __device__ void unit_load(const unit_sm90_args &p, uint32_t smem)
                                          full + (C::DO_FULL - C::Q_FULL), tile * C::M, head, batch,
                                          keep);
                 if (tile < met_before) {
-                    mbarrier_wait(smem + C::O_EMPTY, met++ & 1 ^ 1);
+                    mbarrier_wait(smem + C::O_EMPTY, message_parity(met++) ^ 1);
                     mbarrier_arrive_expect(smem + C::O_FULL, C::Q_BYTES);
                     tma_load_tile<C::PANELS>(smem + C::O_AT, C::Q_PANEL, &p.o, smem + C::O_FULL,
                                              tile * C::M, head, batch, keep);
                 }
                 if (tile > first)
                     continue;
-                mbarrier_wait(smem + C::KV_EMPTY, passes++ & 1 ^ 1);
+                mbarrier_wait(smem + C::KV_EMPTY, message_parity(passes++) ^ 1);
                 tma_load_tile<C::PANELS>(smem + C::K_AT, C::KV_PANEL, &p.k, full, n * C::N, head,
                                          batch, keep);
                 tma_load_tile<C::PANELS>(smem + C::V_AT, C::KV_PANEL, &p.v, full, n * C::N, head,
@@ -117,7 +117,7 @@ __device__ void unit_load(const unit_sm90_args &p, uint32_t smem)
 /* LSE of a query tile in base 2; +infinity, so that P = 0, for rows past the end and those that see
  * no key. */
 template <class C>
-__device__ __forceinline__ void unit_lse(const unit_sm90_args &p, uint32_t to, int unit, int tile)
+__device__ __forceinline__ void short_lse(const bwd_short_args &p, uint32_t to, int unit, int tile)
 {
     const float *from = p.lse + unit / p.heads * p.lse_batch + unit % p.heads * p.lse_head;
 
@@ -128,10 +128,10 @@ __device__ __forceinline__ void unit_lse(const unit_sm90_args &p, uint32_t to, i
     }
 }
 
-/* D of a query tile: a lane takes a row at a time.  The sum need not know where the swizzle put
+/* delta of a query tile: a lane takes a row at a time.  The sum need not know where the swizzle put
  * which columns, so lanes begin at different banks. */
 template <class C>
-__device__ __forceinline__ void unit_delta(uint32_t o, uint32_t dout, uint32_t to)
+__device__ __forceinline__ void short_delta(uint32_t o, uint32_t dout, uint32_t to)
 {
     const int lane = threadIdx.x % 32;
     const uint32_t row = o + lane * 128 + lane % 8 * 16, to_dout = dout - o;
@@ -148,40 +148,41 @@ __device__ __forceinline__ void unit_delta(uint32_t o, uint32_t dout, uint32_t t
 }
 
 /*
- * Warp 3: LSE and D, of each query tile once a unit. Units, two steps or more, alternate between
- * two sets of rows, so what the last unit's last steps read is not overwritten.  `turn` holds that
- * in the bit of value unit_rows and the parity of O_FULL in the lowest: a register more is a spill.
+ * Warp 3: LSE and delta, of each query tile once a unit. Units, two steps or more, alternate
+ * between two sets of rows, so what the last unit's last steps read is not overwritten.  `turn`
+ * holds that in the bit of value short_rows and the parity of O_FULL in the lowest: a register more
+ * is a spill.
  */
 template <class C>
-__device__ void unit_statistics(const unit_sm90_args &p, uint32_t smem)
+__device__ void short_statistics(const bwd_short_args &p, uint32_t smem)
 {
     int step = 0, turn = 0;
 
-    for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x, turn ^= unit_rows)
+    for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x, turn ^= short_rows)
         for (int n = p.tiles_n - 1; n >= 0; n--)
-            for (int tile = unit_tile_first<C>(p, n); tile < p.tiles_m; tile++, step++) {
-                const int stage = step & 1;
-                const bool fresh = tile < unit_tile_first<C>(p, n + 1);
-                const uint32_t to = smem + C::LSE_AT + ((turn & unit_rows) + tile * C::M) * 4;
+            for (int tile = short_tile_first<C>(p, n); tile < p.tiles_m; tile++, step++) {
+                const ring<2> at = ring_of(step);
+                const bool fresh = tile < short_tile_first<C>(p, n + 1);
+                const uint32_t to = smem + C::LSE_AT + ((turn & short_rows) + tile * C::M) * 4;
 
                 if (fresh)
-                    unit_lse<C>(p, to, unit, tile);
-                mbarrier_wait(smem + C::DO_FULL + 8 * stage, step >> 1 & 1);
+                    short_lse<C>(p, to, unit, tile);
+                mbarrier_wait(at.barrier(smem + C::DO_FULL), at.parity);
                 if (fresh) {
-                    mbarrier_wait(smem + C::O_FULL, turn & 1);
+                    mbarrier_wait(smem + C::O_FULL, message_parity(turn));
                     turn ^= 1;
-                    unit_delta<C>(smem + C::O_AT, smem + C::DO_AT + stage * C::Q_BYTES,
-                                  to + (C::DELTA_AT - C::LSE_AT));
+                    short_delta<C>(smem + C::O_AT, at.slot(smem + C::DO_AT, C::Q_BYTES),
+                                   to + (C::DELTA_AT - C::LSE_AT));
                     mbarrier_arrive_warp(smem + C::O_EMPTY);
                 }
-                mbarrier_arrive_warp(smem + C::STAT_FULL + 8 * stage);
+                mbarrier_arrive_warp(at.barrier(smem + C::STAT_FULL));
             }
 }
 
 /* A writer waits for the message of that parity, staged in an empty half or (sum > 0 bytes) on the
  * sum at `from`. */
-__device__ __forceinline__ void unit_receive(uint32_t half, uint32_t full, uint32_t empty,
-                                             int parity, const float *from, uint32_t sum)
+__device__ __forceinline__ void short_receive(uint32_t half, uint32_t full, uint32_t empty,
+                                              int parity, const float *from, uint32_t sum)
 {
     bulk_wait_read<0>();
     if (sum) {
@@ -198,8 +199,8 @@ __device__ __forceinline__ void unit_receive(uint32_t half, uint32_t full, uint3
 
 /* 64 rows of dV or dK. */
 template <class C>
-__device__ __forceinline__ void unit_write_keys(const CUtensorMap *map, int unit, int heads,
-                                                uint32_t at, int key)
+__device__ __forceinline__ void short_write_keys(const CUtensorMap *map, int unit, int heads,
+                                                 uint32_t at, int key)
 {
     tma_store_tile<C::PANELS>(map, at, 8192, key, unit % heads, unit / heads);
     bulk_commit();
@@ -208,7 +209,7 @@ __device__ __forceinline__ void unit_write_keys(const CUtensorMap *map, int unit
 /* One thread a warpgroup: sends what it staged, in the order of its messages: dQ of each step of a
  * key tile, then dV and dK. */
 template <class C>
-__device__ void unit_write(const unit_sm90_args &p, uint32_t smem, int w)
+__device__ void short_write(const bwd_short_args &p, uint32_t smem, int w)
 {
     const uint32_t half = smem + C::DQ_AT + w * C::DQ_HALF;
     const uint32_t full = smem + C::DQ_FULL + 8 * w, empty = smem + C::DQ_EMPTY + 8 * w;
@@ -217,12 +218,12 @@ __device__ void unit_write(const unit_sm90_args &p, uint32_t smem, int w)
 
     for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x)
         for (int n = p.tiles_n - 1; n >= 0; n--) {
-            for (int tile = unit_tile_first<C>(p, n); tile < p.tiles_m; tile++, step++) {
+            for (int tile = short_tile_first<C>(p, n); tile < p.tiles_m; tile++, step++) {
                 float *block = acc + tile * (C::M * C::D);
-                const bool fresh = tile < unit_tile_first<C>(p, n + 1);
+                const bool fresh = tile < short_tile_first<C>(p, n + 1);
                 const uint32_t sum = n == 0 && !fresh ? C::DQ_HALF : 0;
 
-                unit_receive(half, full, empty, step & 1, block, sum);
+                short_receive(half, full, empty, message_parity(step), block, sum);
                 if (n == 0)
                     tma_store(&p.dq, half, C::DQ == DQ_COLUMNS ? 64 * w : 0,
                               tile * C::M + (C::DQ == DQ_ROWS ? 64 * w : 0), unit % p.heads,
@@ -233,10 +234,10 @@ __device__ void unit_write(const unit_sm90_args &p, uint32_t smem, int w)
                     bulk_reduce_add(block, half, C::DQ_HALF, l2_evict_last());
                 bulk_commit();
             }
-            unit_receive(half, full, empty, step & 1, nullptr, 0);
-            unit_write_keys<C>(&p.dv, unit, p.heads, half, n * C::N + 64 * w);
-            unit_receive(half, full, empty, (step + 1) & 1, nullptr, 0);
-            unit_write_keys<C>(&p.dk, unit, p.heads, half, n * C::N + 64 * w);
+            short_receive(half, full, empty, message_parity(step), nullptr, 0);
+            short_write_keys<C>(&p.dv, unit, p.heads, half, n * C::N + 64 * w);
+            short_receive(half, full, empty, message_parity(step + 1), nullptr, 0);
+            short_write_keys<C>(&p.dk, unit, p.heads, half, n * C::N + 64 * w);
         }
     bulk_wait_read<0>();
 }
@@ -255,13 +256,13 @@ __device__ __forceinline__ void dq_add(float (&dq)[C::DQ_N / 2], uint32_t at)
 /* A key tile makes a message a step, then one each for dV and dK: the parity of a message is that
  * of the step, for dV of the next step, for dK of the one after. */
 template <class C>
-__device__ __forceinline__ void unit_message_begin(bwd_state<C> &a, int step)
+__device__ __forceinline__ void short_message_begin(bwd_state<C> &a, int step)
 {
-    mbarrier_wait(a.smem + C::DQ_EMPTY + 8 * a.w, step & 1);
+    mbarrier_wait(a.smem + C::DQ_EMPTY + 8 * a.w, message_parity(step));
 }
 
 template <class C>
-__device__ __forceinline__ void unit_message_end(bwd_state<C> &a)
+__device__ __forceinline__ void short_message_end(bwd_state<C> &a)
 {
     fence_proxy_async();
     mbarrier_arrive_warp(a.smem + C::DQ_FULL + 8 * a.w);
@@ -269,25 +270,25 @@ __device__ __forceinline__ void unit_message_end(bwd_state<C> &a)
 
 /* Hands a finished half of dQ of step j, the one before a.tile's, to the writer. */
 template <class C>
-__device__ __forceinline__ void dq_send(bwd_state<C> &a, const unit_sm90_args &p,
+__device__ __forceinline__ void dq_send(bwd_state<C> &a, const bwd_short_args &p,
                                         float (&dq)[C::DQ_N / 2], int j)
 {
-    mbarrier_arrive_warp(a.smem + C::DS_EMPTY + 8 * (j & 1));
-    unit_message_begin<C>(a, j);
+    mbarrier_arrive_warp(ring_of(j).barrier(a.smem + C::DS_EMPTY));
+    short_message_begin<C>(a, j);
     if (a.tile_n > 0) {
         dq_dump<C>(a.dq_lane, dq);
     } else {
-        if (a.tile > unit_tile_first<C>(p, 1))
+        if (a.tile > short_tile_first<C>(p, 1))
             dq_add<C>(dq, a.dq_lane);
         named_barrier_sync(2 + a.w, 128); /* the sum is read, its place is free */
         fragment_store<typename C::T, 64>(a.smem + C::DQ_AT + a.w * C::DQ_HALF, 0, dq, p.scale);
     }
-    unit_message_end<C>(a);
+    short_message_end<C>(a);
 }
 
 /* All steps of a key tile, from step i of the CTA on, at least one; returns the next step. */
 template <class C>
-__device__ __forceinline__ int unit_steps(bwd_state<C> &a, const unit_sm90_args &p, int i)
+__device__ __forceinline__ int short_steps(bwd_state<C> &a, const bwd_short_args &p, int i)
 {
     float dq[C::DQ_N / 2];
 
@@ -307,55 +308,55 @@ __device__ __forceinline__ int unit_steps(bwd_state<C> &a, const unit_sm90_args 
 
 /* Stages this warpgroup's rows of dV or dK for the writer. */
 template <class C>
-__device__ __forceinline__ void unit_send_keys(bwd_state<C> &a, const float (&acc)[C::D / 2],
-                                               float scale, int step)
+__device__ __forceinline__ void short_send_keys(bwd_state<C> &a, const float (&acc)[C::D / 2],
+                                                float scale, int step)
 {
-    unit_message_begin<C>(a, step);
+    short_message_begin<C>(a, step);
     fragment_store<typename C::T, C::D>(a.smem + C::DQ_AT + a.w * C::DQ_HALF, 8192, acc, scale);
-    unit_message_end<C>(a);
+    short_message_end<C>(a);
 }
 
 template <class C>
-__device__ __forceinline__ void unit_mma(const unit_sm90_args &p, uint32_t smem, int w)
+__device__ __forceinline__ void short_mma(const bwd_short_args &p, uint32_t smem, int w)
 {
     int i = 0;
     bwd_state<C> a;
 
     bwd_state_init<C>(a, smem, w);
     a.rows = 0;
-    for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x, a.rows ^= unit_rows)
+    for (int unit = blockIdx.x; unit < p.units; unit += gridDim.x, a.rows ^= short_rows)
         for (a.tile_n = p.tiles_n - 1; a.tile_n >= 0; a.tile_n--) {
             bwd_state_keys<C>(a, a.tile_n * C::N, p.nk, p.offset);
-            a.tile = unit_tile_first<C>(p, a.tile_n);
+            a.tile = short_tile_first<C>(p, a.tile_n);
             if (a.tile < p.tiles_m)
-                i = unit_steps<C>(a, p, i);
+                i = short_steps<C>(a, p, i);
             registers_pin(a.dv);
             registers_pin(a.dk);
-            unit_send_keys<C>(a, a.dv, 1.0f, i);
-            unit_send_keys<C>(a, a.dk, p.scale, i + 1);
+            short_send_keys<C>(a, a.dv, 1.0f, i);
+            short_send_keys<C>(a, a.dk, p.scale, i + 1);
         }
 }
 
 template <class C>
-__global__ void __launch_bounds__(384, 1) bwd_sm90_unit(const __grid_constant__ unit_sm90_args p)
+__global__ void __launch_bounds__(384, 1) bwd_sm90_short(const __grid_constant__ bwd_short_args p)
 {
     extern __shared__ __align__(1024) char shared[];
     const uint32_t smem = shared_address(shared);
-    const int warp = cta_begin(smem, unit_barriers_init<C>, &p.q, &p.k, &p.v, &p.o, &p.dout);
+    const int warp = cta_begin(smem, short_barriers_init<C>, &p.q, &p.k, &p.v, &p.o, &p.dout);
 
     if (warp < 4) {
         registers_shrink<24>();
         if (warp == 3)
-            unit_statistics<C>(p, smem);
+            short_statistics<C>(p, smem);
         else if ((threadIdx.x & 31) == 0) {
             if (warp == 0)
-                unit_load<C>(p, smem);
+                short_load<C>(p, smem);
             else
-                unit_write<C>(p, smem, warp - 1);
+                short_write<C>(p, smem, warp - 1);
         }
     } else {
         registers_grow<240>();
-        unit_mma<C>(p, smem, warp / 4 - 1);
+        short_mma<C>(p, smem, warp / 4 - 1);
     }
 }
 

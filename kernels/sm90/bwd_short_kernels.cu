@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * bwd_unit_kernels.cu: the sm_90a backward of short sequences for one head size, FB_HEAD_DIM.
+ * bwd_short_kernels.cu: the sm_90a backward of short sequences for one head size, FB_HEAD_DIM.
  */
-#include "kernels/sm90/bwd_unit.cuh"
-#include "kernels/sm90/bwd_unit.h"
+#include "kernels/sm90/bwd_short.cuh"
+#include "kernels/sm90/bwd_short.h"
 
 namespace fb {
 
-[[maybe_unused]] static inline int unit_ctas(int64_t units)
+[[maybe_unused]] static inline int short_ctas(int64_t units)
 {
     return (int)(units < device_sms ? units : device_sms);
 }
 
 /* The fp32 dQ of one unit for each CTA. */
 template <int D>
-size_t unit_sm90<D>::workspace_bytes(int64_t batch, int64_t heads, int64_t nq)
+size_t short_sm90<D>::workspace_bytes(int64_t batch, int64_t heads, int64_t nq)
 {
-    return (size_t)unit_ctas(batch * heads) * ((nq + M - 1) / M) * (M * D * 4);
+    return (size_t)short_ctas(batch * heads) * ((nq + M - 1) / M) * (M * D * 4);
 }
 
 /*
@@ -25,21 +25,21 @@ size_t unit_sm90<D>::workspace_bytes(int64_t batch, int64_t heads, int64_t nq)
  * of the units in work at home in the L2, but that causal units come by half of them at a time.
  */
 template <int D>
-bool unit_sm90<D>::fits(bool causal, int64_t batch, int64_t heads, int64_t kv_heads, int64_t nq,
-                        int64_t nk)
+bool short_sm90<D>::fits(bool causal, int64_t batch, int64_t heads, int64_t kv_heads, int64_t nq,
+                         int64_t nk)
 {
     const int64_t units = batch * heads, tiles_m = (nq + M - 1) / M, tiles_n = (nk + 127) / 128;
     const int64_t l2_share = causal ? 72000000 : 36000000;
 
-    if (heads != kv_heads || tiles_m < 2 || tiles_m * M > unit_rows || nk == 0)
+    if (heads != kv_heads || tiles_m < 2 || tiles_m * M > short_rows || nk == 0)
         return false;
     const int64_t rounds = (units + device_sms - 1) / device_sms * tiles_n;
     const int64_t key_rounds = (units * tiles_n + device_sms - 1) / device_sms;
-    return 8 * rounds <= 9 * key_rounds && unit_ctas(units) * tiles_m * (M * D * 8) <= l2_share;
+    return 8 * rounds <= 9 * key_rounds && short_ctas(units) * tiles_m * (M * D * 8) <= l2_share;
 }
 
 template <class C>
-static bool unit_maps_make(unit_sm90_args &a, const sm90_call &p)
+static bool short_maps_make(bwd_short_args &a, const sm90_call &p)
 {
     using T = typename C::T;
     return tensor_map_make<T>(&a.q, p.q, C::M) && tensor_map_make<T>(&a.o, p.o, C::M) &&
@@ -49,10 +49,10 @@ static bool unit_maps_make(unit_sm90_args &a, const sm90_call &p)
 }
 
 template <class T, int D, bool CAUSAL>
-static cudaError_t unit_enqueue(const sm90_call &p)
+static cudaError_t short_enqueue(const sm90_call &p)
 {
-    using C = bwd_sm90_config<T, D, unit_sm90<D>::M, CAUSAL, schedule<1, D == 128>, DQ_UNIT>;
-    unit_sm90_args a;
+    using C = bwd_sm90_config<T, D, short_sm90<D>::M, CAUSAL, schedule<1, D == 128>, DQ_SHORT>;
+    bwd_short_args a;
     cudaError_t error;
 
     a.units = p.q.batch * p.q.head, a.heads = p.q.head;
@@ -61,27 +61,27 @@ static cudaError_t unit_enqueue(const sm90_call &p)
     a.lse = p.lse, a.lse_batch = p.lse_batch, a.lse_head = p.lse_head, a.lse_row = p.lse_row;
     a.scale = p.scale, a.scale_log2 = p.scale * log2_e;
     a.dq_acc = (float *)p.workspace;
-    if (!unit_maps_make<C>(a, p))
+    if (!short_maps_make<C>(a, p))
         return cudaErrorInvalidValue;
-    error = shared_memory_allow(bwd_sm90_unit<C>, C::SMEM_BYTES);
+    error = shared_memory_allow(bwd_sm90_short<C>, C::SMEM_BYTES);
     if (error != cudaSuccess)
         return error;
     call_mark(p, "main");
-    bwd_sm90_unit<C><<<unit_ctas(a.units), 384, C::SMEM_BYTES, p.stream>>>(a);
+    bwd_sm90_short<C><<<short_ctas(a.units), 384, C::SMEM_BYTES, p.stream>>>(a);
     return cudaGetLastError();
 }
 
 template <int D>
-cudaError_t unit_sm90<D>::enqueue(bool bf16, bool causal, const sm90_call &p)
+cudaError_t short_sm90<D>::enqueue(bool bf16, bool causal, const sm90_call &p)
 {
     if (bf16)
-        return causal ? unit_enqueue<__nv_bfloat16, D, true>(p)
-                      : unit_enqueue<__nv_bfloat16, D, false>(p);
-    return causal ? unit_enqueue<__half, D, true>(p) : unit_enqueue<__half, D, false>(p);
+        return causal ? short_enqueue<__nv_bfloat16, D, true>(p)
+                      : short_enqueue<__nv_bfloat16, D, false>(p);
+    return causal ? short_enqueue<__half, D, true>(p) : short_enqueue<__half, D, false>(p);
 }
 
 #if FB_HEAD_DIM == 64 || FB_HEAD_DIM == 128
-template struct unit_sm90<FB_HEAD_DIM>;
+template struct short_sm90<FB_HEAD_DIM>;
 #endif
 
 } // namespace fb

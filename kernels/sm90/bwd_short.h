@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * bwd_unit.h: the sm_90a backward of short sequences (bwd_unit.cuh) as host code calls it. It
- * is compiled once a head size (bwd_unit_kernels.cu) and shared by the variants whose claims it
+ * bwd_short.h: the sm_90a backward of short sequences (bwd_short.cuh) as host code calls it. It
+ * is compiled once a head size (bwd_short_kernels.cu) and shared by the variants whose claims it
  * meets.
  */
 #ifndef FB_KERNELS_SM90_BWD_UNIT_H
@@ -12,7 +12,7 @@
 namespace fb {
 
 template <int D>
-struct unit_sm90 {
+struct short_sm90 {
     static constexpr int M = D == 128 ? 64 : 128; /* rows of a query tile */
 
     /* Is this the faster form of these sizes? It computes no others. */
