@@ -3,6 +3,9 @@
  * delta.cu: the host side of the delta pre-pass: looks at types and alignment, chooses the kernel
  * and launches it. The kernels, with idea and budgets, are in delta.cuh. Compiled for every
  * architecture of the build.
+ *
+ * Chosen here: the width of a load, 16 bytes where all bases and strides allow it, else an element;
+ * and how many lanes share a row, a power of two that covers its loads, a warp at most.
  */
 #include "kernels/dense/delta.cuh"
 

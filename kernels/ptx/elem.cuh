@@ -4,6 +4,7 @@
  *
  * A kernel is a template over T, the 16-bit type of q, k, v, o and the gradients; all arithmetic
  * and all accumulators are fp32.  fb::elem<T> holds what differs between the two types.
+ * Packing rounds to nearest even (cvt.rn).
  */
 #ifndef FB_KERNELS_PTX_ELEM_CUH
 #define FB_KERNELS_PTX_ELEM_CUH

@@ -3,6 +3,8 @@
  * clear.cu: zeros into a strided tensor, for gradients that are added into. One pass of
  * writes; a block takes rows in turn, its threads the columns, so that writes of a row are
  * neighbours. Deterministic; no shared memory.
+ *
+ * 256 threads stand as 4 rows of 64 columns. At most 2^15 blocks, which go on to further rows.
  */
 #include "kernels/simt/simt.h"
 

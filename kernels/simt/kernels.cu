@@ -3,6 +3,9 @@
  * kernels.cu: the fp32 kernels for one head size, FB_HEAD_DIM, and their launches. Compiled
  * once a size; simt.c chooses. Idea, budgets and barriers are told in forward.cuh and
  * backward.cuh.
+ *
+ * Where all blocks run at once, two an SM, the kernel is told (call.paired) and gives an SM a long
+ * and a short tile of a causal problem (tile.cuh).
  */
 #include "kernels/simt/forward.cuh"
 

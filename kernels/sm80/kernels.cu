@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * kernels.cu: forward and key-major backward of one head size, FB_HEAD_DIM.
+ *
+ * Compiled once a size, apart from the split and the small kernels, so that make builds them side
+ * by side. Which kernels there are says table.cuh; idea, budgets, barriers and determinism stand in
+ * bwd.cuh and fwd.cuh. A size without tiles of its own has an empty table: its problems take the
+ * next larger size.
  */
 #include "kernels/sm80/table.cuh"
 

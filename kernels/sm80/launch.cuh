@@ -2,6 +2,9 @@
  *
  * Host side of the mma.sync kernels: grids, shared memory and launches of one head size. Functions
  * enqueue on a stream and return the cudaError_t of the launch.
+ *
+ * A launch without blocks is a success; more than 2^31 - 1 are refused. A kernel that needs more
+ * than 48 KiB of shared memory asks for it at each launch: no state is kept.
  */
 #ifndef FB_KERNELS_SM80_LAUNCH_CUH
 #define FB_KERNELS_SM80_LAUNCH_CUH

@@ -2,6 +2,9 @@
  *
  * small_kernels.cu: both backwards of one head size, FB_HEAD_DIM, for devices with 99 KiB of
  * shared memory a block.
+ *
+ * The same kernels with the smaller tiles of config.cuh; empty for devices of 9.0 and later, which
+ * have more. Idea, budgets, barriers and determinism stand in bwd.cuh and dq.cuh.
  */
 #include "kernels/sm80/table.cuh"
 

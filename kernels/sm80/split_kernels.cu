@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * split_kernels.cu: the split backward of one head size, FB_HEAD_DIM.
+ *
+ * Compiled once a size, apart from the others, so that make builds them side by side. Idea,
+ * budgets, barriers and determinism stand in dq.cuh. A size without tiles of its own has an empty
+ * table: its problems take the next larger size.
  */
 #include "kernels/sm80/table.cuh"
 

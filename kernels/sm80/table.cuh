@@ -2,6 +2,10 @@
  *
  * The tables of functions by which a host calls the mma.sync kernels of one head size: both 16-bit
  * types, the plain and the general kernel of each.
+ *
+ * A way to add up dQ has a plain kernel of its own where that was measured to be faster
+ * (sm80_own_form), else it takes the one that knows any way. The tables are constants, so that an
+ * object names exactly the kernels it holds.
  */
 #ifndef FB_KERNELS_SM80_TABLE_CUH
 #define FB_KERNELS_SM80_TABLE_CUH

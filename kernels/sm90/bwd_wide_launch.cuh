@@ -2,6 +2,9 @@
  *
  * The split backward for head size 256: tiles of its dQ kernel, the sums of parts where CTAs share
  * a group of query heads, and the launches. Plan and pre-pass are those of bwd_launch.cuh.
+ *
+ * Differs from the smaller sizes: CTAs of the keys kernel stay for further tiles with full masks
+ * and short causal ones; there is no dQ in fp32 and no order to keep. Deterministic.
  */
 #ifndef FB_KERNELS_SM90_BWD_WIDE_LAUNCH_CUH
 #define FB_KERNELS_SM90_BWD_WIDE_LAUNCH_CUH

@@ -2,6 +2,9 @@
  *
  * Host side of the sm_90a forward: one launch, of one CTA an item, or of as many as run at once and
  * stay for all items.
+ *
+ * Full masks and short causal ones stay. Long causal items are left to the order of the hardware,
+ * longest first in L2 sections: staying CTAs lost 7 to 16 % there. Deterministic either way.
  */
 #ifndef FB_KERNELS_SM90_FWD_LAUNCH_CUH
 #define FB_KERNELS_SM90_FWD_LAUNCH_CUH

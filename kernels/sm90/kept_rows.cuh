@@ -3,6 +3,9 @@
  * The first steps of an A operand that does not change, kept in registers: 64 rows of a swizzled
  * tile as the A fragments of KEPT products of 16 columns. Each spares shared memory 16 of the 32
  * clocks that a product of 64 columns has there, as many as it takes itself.
+ *
+ * Registers: 4 a kept step, all the time. How many fit is the caller's budget: 8 in the keys kernel
+ * of D = 256 (bwd_wide_config.cuh), 3 in its dQ kernel. Deterministic: the same products.
  */
 #ifndef FB_KERNELS_SM90_KEPT_ROWS_CUH
 #define FB_KERNELS_SM90_KEPT_ROWS_CUH
