@@ -25,14 +25,14 @@ reference:
 # anything runs; describe fills a record.
 exceptions='
 src/core/backends.c -> kernels/*.h                  the table of backends names what each loads
-src/cases/describe.c -> kernels/cpu/ops.h           isa: a column of a case that crashed, too
+src/cases/describe.c -> kernels/cpu/hot/ops.h           isa: a column of a case that crashed, too
 src/measure/cuda/*.c -> kernels/cuda/device.h       the one place that knows the CUDA device
 src/measure/cuda/ceilings.c -> kernels/dense/cublas.h the ceiling is that GEMM
 src/verify/device/*.c -> kernels/dense/cublas.h      the reference on the device sums by the same calls
 src/verify/golden.c -> store/golden.h               what the reference itself is held to
 src/run/check.c -> verify/golden.h                  the reference alone: no variant, no device
 src/run/self_test.c -> verify/self_test/self_test.h           the judge alone: no variant, no device
-src/run/provenance.c -> kernels/cpu/ops.h           isa: a fact of the run
+src/run/provenance.c -> kernels/cpu/hot/ops.h           isa: a fact of the run
 src/run/provenance.c -> measure/machine.h           the facts of /proc and NVML, which no work waits for
 src/cli/cmd_worker.c -> work/worker.h               where the process of the worker begins
 src/cli/cmd_list.c -> measure/devices.h             list asks the machine itself: nothing is supervised

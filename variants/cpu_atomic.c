@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "variants/cpu_key_major.h"
+#include "variants/common/cpu_key_major.h"
 
 /* A word that may alias the floats it is made of. */
 typedef uint64_t word __attribute__((may_alias));

@@ -11,7 +11,7 @@
  *
  * Synchronisation, budgets and determinism: as cpu-split.
  */
-#include "variants/cpu_two_pass.h"
+#include "variants/common/cpu_two_pass.h"
 
 static const struct fb_cpu_two_pass family = {.keeps_rows = true};
 

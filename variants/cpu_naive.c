@@ -16,7 +16,7 @@
 #include "kernels/cpu/naive.h"
 
 #include "kernels/cpu/blas.h"
-#include "variants/cpu_common.h"
+#include "variants/common/cpu.h"
 
 /* fb_variant.family */
 struct mode {

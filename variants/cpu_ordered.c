@@ -20,7 +20,7 @@
  *
  * Determinism: everything, for any number of threads.
  */
-#include "variants/cpu_key_major.h"
+#include "variants/common/cpu_key_major.h"
 
 static void add(void *state, const struct fb_cpu_dq_tile *tile)
 {

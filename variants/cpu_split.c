@@ -15,7 +15,7 @@
  * Determinism: everything, for any number of threads.
  * Source: the fused-attention tutorial of Triton; FlexAttention.
  */
-#include "variants/cpu_two_pass.h"
+#include "variants/common/cpu_two_pass.h"
 
 static const struct fb_cpu_two_pass family = {.keeps_rows = false};
 

@@ -13,7 +13,7 @@
  * Deterministic: cuBLAS gives the same bits on one stream of one device, and nothing is atomic
  * here. Source: the attention of every framework before fused kernels.
  */
-#include "variants/cuda_naive.h"
+#include "variants/common/cuda_naive.h"
 
 static int gemm(void *handle, const struct fb_cublas_gemm *call, void *stream)
 {

@@ -21,7 +21,7 @@
 
 #include "flashback.h"
 #include "kernels/cudnn/plan.h"
-#include "variants/cuda_common.h"
+#include "variants/common/cuda.h"
 
 /* Row numbers pass through fp32 in the left bound of a window. */
 static const int64_t most_rows = INT64_C(1) << 24;

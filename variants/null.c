@@ -3,7 +3,7 @@
  * null.c: the variant that does nothing. What the tables show for it is the cost of the harness:
  * the clock, two beacon stores and two indirect calls. It has no gradients, so it is never judged.
  */
-#include "variants/cpu_common.h"
+#include "variants/common/cpu.h"
 
 static enum fb_status no_bytes(const struct fb_variant *self, const struct fb_problem *problem,
                                const struct fb_numerics *numerics, size_t *saved, size_t *workspace)

@@ -10,7 +10,7 @@
  * Determinism: dK and dV. dQ is not: with three or more key tiles the order of additions, and so
  * the last bits, change from run to run.
  */
-#include "variants/simt_common.h"
+#include "variants/common/simt.h"
 
 static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
                                const struct fb_args *args)

@@ -12,7 +12,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "variants/cuda_naive.h"
+#include "variants/common/cuda_naive.h"
 
 static int gemm(void *handle, const struct fb_cublas_gemm *call, void *stream)
 {

@@ -10,7 +10,7 @@
  * Determinism: all three gradients; every sum runs in one order. The main loops are
  * kernels/simt/backward.cuh.
  */
-#include "variants/simt_common.h"
+#include "variants/common/simt.h"
 
 static enum fb_status backward(const struct fb_variant *self, struct fb_context *ctx, void *state,
                                const struct fb_args *args)

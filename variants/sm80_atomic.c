@@ -9,7 +9,7 @@
  * Determinism: dK and dV. dQ is not: with three or more key tiles the order of additions, and so
  * the last bits, change from run to run.
  */
-#include "variants/sm80_common.h"
+#include "variants/common/sm80.h"
 
 static const struct fb_sm80_family family = {.policy = FB_SM80_DQ_ATOMIC};
 

@@ -10,7 +10,7 @@
  *
  * Determinism: dQ, dK and dV, whatever else the device does.
  */
-#include "variants/sm80_common.h"
+#include "variants/common/sm80.h"
 
 static const struct fb_sm80_family family = {.policy = FB_SM80_DQ_ORDERED};
 

@@ -14,7 +14,7 @@
  * Determinism: dQ, dK and dV on devices with the same number of SMs; who adds to which copy, and so
  * the order of dQ's sum, depends on b, h and that number.
  */
-#include "variants/sm80_common.h"
+#include "variants/common/sm80.h"
 
 static const struct fb_sm80_family family = {.policy = FB_SM80_DQ_PARTIALS};
 

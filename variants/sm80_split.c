@@ -8,8 +8,8 @@
  *
  * Determinism: dQ, dK and dV.
  */
-#include "variants/cuda_common.h"
-#include "variants/sm80_common.h"
+#include "variants/common/cuda.h"
+#include "variants/common/sm80.h"
 
 /* Tiles of the record: dQ is rounded behind each step of its own role, dK and dV behind each query
  * tile. */

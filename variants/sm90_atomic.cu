@@ -13,7 +13,7 @@
  * Determinism: dK and dV have the same bits in every run; dQ is not promised to.
  */
 #include "config.h"
-#include "variants/sm90_key_major.h"
+#include "variants/common/sm90_key_major.h"
 
 #ifdef FB_HEAD_DIM
 

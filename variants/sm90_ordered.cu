@@ -12,7 +12,7 @@
  * Determinism: all three gradients have the same bits in every run.
  */
 #include "config.h"
-#include "variants/sm90_key_major.h"
+#include "variants/common/sm90_key_major.h"
 
 #ifdef FB_HEAD_DIM
 

@@ -11,7 +11,7 @@
  * Determinism: all three gradients have the same bits in every run; no two CTAs write one address.
  */
 #include "config.h"
-#include "variants/sm90_split_table.h"
+#include "variants/common/sm90_split_table.h"
 
 #ifdef FB_HEAD_DIM
 

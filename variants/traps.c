@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "kernels/cpu/trap.h"
-#include "variants/cpu_common.h"
+#include "variants/common/cpu.h"
 
 /* Small tiles, so that a problem of 96 rows has three of them. */
 #define TILE 32

@@ -13,7 +13,7 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/simt/trap.h"
-#include "variants/simt_common.h"
+#include "variants/common/simt.h"
 
 /* Of the stale workspace: delta, this much for the mark that says it was used, the sums of dq. */
 enum { MARK_BYTES = 256 };

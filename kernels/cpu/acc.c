@@ -5,7 +5,7 @@
  */
 #include "kernels/cpu/acc.h"
 
-#include "kernels/cpu/bits.h"
+#include "kernels/cpu/hot/bits.h"
 
 /* The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), twice. */
 static uint64_t mix(uint64_t x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * job.h: what a CPU kernel is told: sizes, strided views, the mask as a few numbers, the score
- * terms, the numerics. Kernels know nothing of problems and variants; variants/cpu_common.h
+ * terms, the numerics. Kernels know nothing of problems and variants; variants/common/cpu.h
  * translates.
  *
  * Sequences. A batch entry is a sequence of nq queries and nk keys. Where lengths are packed, all
@@ -19,7 +19,7 @@
  *     window L:R: left = -L, right = min(the above, R)
  *
  * Loops take it as bounds: a tile no row of which sees a key is never visited, and inside a tile
- * each row has its own interval (hot_rows.c).
+ * each row has its own interval (hot/rows.c).
  */
 #ifndef FB_CPU_JOB_H
 #define FB_CPU_JOB_H

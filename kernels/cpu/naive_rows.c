@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "kernels/cpu/bits.h"
+#include "kernels/cpu/hot/bits.h"
 #include "kernels/cpu/terms.h"
 #include "kernels/cpu/tile.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/arena.h"
 #include "kernels/cpu/job.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/threads.h"
 

@@ -5,8 +5,8 @@
  */
 #include "kernels/cpu/rows.h"
 
-#include "kernels/cpu/bits.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/bits.h"
+#include "kernels/cpu/hot/ops.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/tile.h"
 

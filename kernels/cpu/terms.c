@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * terms.c: score terms on blocks, and the sums over rows that belong to them. The loops over scores
- * are hot_terms.c.
+ * are hot/terms.c.
  */
 #include "kernels/cpu/terms.h"
 

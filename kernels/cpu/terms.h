@@ -16,7 +16,7 @@
 
 #include "kernels/cpu/arena.h"
 #include "kernels/cpu/job.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #include "kernels/cpu/rows.h"
 
 /* A block: rows x n scores of one head, and what belongs to them. */

@@ -13,7 +13,7 @@
 #ifndef FB_CPU_TILE_H
 #define FB_CPU_TILE_H
 
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #include "kernels/cpu/threads.h"
 
 #define FB_CPU_QUERY_TILE 64

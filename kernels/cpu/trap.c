@@ -26,7 +26,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "kernels/cpu/bits.h"
+#include "kernels/cpu/hot/bits.h"
 #include "kernels/cpu/tile.h"
 
 /* What the mark of a used workspace looks like. */

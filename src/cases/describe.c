@@ -9,7 +9,7 @@
 #include "core/host/processors.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
+#include "kernels/cpu/hot/ops.h" /* which copy of the kernels runs: part of provenance */
 #include "core/cost.h"
 
 static void describe_problem(struct fb_record *r, const struct fb_problem *p)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #ifdef HAVE_CUDA
 #include "kernels/cuda/device.h"
 #include "kernels/dense/cublas.h"

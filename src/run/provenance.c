@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "core/registry.h"
 #include "core/status.h"
-#include "kernels/cpu/ops.h" /* which copy of the kernels runs: part of provenance */
+#include "kernels/cpu/hot/ops.h" /* which copy of the kernels runs: part of provenance */
 #include "core/host/blas.h"
 #include "measure/machine.h"
 

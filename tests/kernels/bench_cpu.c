@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "kernels/cpu/blas.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #include "core/problem.h"
 #include "tests/cpu_case.h"
 

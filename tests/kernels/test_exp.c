@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #include "tests/tap.h"
 
 enum { N = 64 };

@@ -11,8 +11,8 @@
 
 #include "core/half.h"
 #include "kernels/cpu/acc.h"
-#include "kernels/cpu/bits.h"
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/bits.h"
+#include "kernels/cpu/hot/ops.h"
 #include "tests/tap.h"
 
 struct format {

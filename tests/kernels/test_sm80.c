@@ -15,7 +15,7 @@
 #include "core/registry.h"
 #include "tests/tap.h"
 #ifdef HAVE_CUDA
-#include "variants/sm80_common.h"
+#include "variants/common/sm80.h"
 #endif
 
 #ifndef HAVE_CUDA

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/hot/ops.h"
 #include "kernels/cpu/threads.h"
 #include "measure/devices.h"
 #include "tests/cpu_case.h"
