@@ -82,7 +82,7 @@ struct fb_sm90_key_major_table {
 
     static const char *form(const struct fb_problem *p)
     {
-        return fb_sm90_shape<D>::is_unit(p) ? ", one CTA a head" : ", one CTA a key tile";
+        return fb_sm90_shape<D>::is_brief(p) ? ", one CTA a head" : ", one CTA a key tile";
     }
 
     static cudaError_t backward(const struct fb_problem *p, const fb::sm90_call &call)
