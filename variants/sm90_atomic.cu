@@ -4,7 +4,7 @@
  * its part of dQ into one fp32 accumulator by bulk reductions in the L2, in whatever order the CTAs
  * come by (FlashAttention-3; Shah et al. 2024). The main loop is kernels/sm90/bwd.cuh, with
  * shared-memory map, registers and barriers at its top; this file is the policy and the descriptor.
- * Short sequences of many heads take one CTA a head (kernels/sm90/bwd_unit.cuh).
+ * Short sequences of many heads take one CTA a head (kernels/sm90/bwd_short.cuh).
  *
  * Workspace: fp32 dQ, in whole query tiles (of 80 rows: to the next 8); of a short sequence the
  * fp32 dQ of one head for each SM. LSE in base 2 and delta stand in the memory of dq till dq is

@@ -5,7 +5,7 @@
  * key tiles from the first on. Causal: sections of key tiles that alternate between shortest first
  * and longest first (kernels/sm90/bwd_config.cuh). A CTA waits only on CTAs with a lower block
  * number, which are resident or done when it starts. The main loop is kernels/sm90/bwd.cuh.
- * Short sequences of many heads need no turns: kernels/sm90/bwd_unit.cuh.
+ * Short sequences of many heads need no turns: kernels/sm90/bwd_short.cuh.
  *
  * Workspace: as sm90-atomic, and two counters a query tile.
  *
