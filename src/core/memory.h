@@ -10,6 +10,28 @@
 
 #include "flashback.h"
 
+/* A factor for each key head of each batch entry; `value` lies in the memory of what it is for. */
+struct fb_factors {
+    const float *value; /* [b, hk]; NULL: 1 throughout */
+    int64_t b, hk;
+};
+
+/* The factor's index for head `head` of entry `entry` of a tensor of this shape; a dimension that
+ * is shared has one index. */
+static inline int64_t fb_factor_index(const struct fb_factors *factors, const int64_t shape[4],
+                                      int64_t entry, int64_t head)
+{
+    return (shape[0] == 1 ? 0 : entry) * factors->hk + head * factors->hk / shape[1];
+}
+
+/* How far the results of a call are from others, each divided by its factor. */
+struct fb_difference {
+    int64_t count; /* elements that are not the same number */
+    double square; /* sum of the squares of what they are apart; not finite where one is not finite
+                      and the other is */
+    double worst;  /* the most they are apart */
+};
+
 /* Where buffers lie. read and write move bytes between that memory and the host's. */
 struct fb_memory {
     const char *name;                                                                  /* "host" */
@@ -28,6 +50,14 @@ struct fb_memory {
                            uint64_t *out);
     enum fb_status (*find_ones)(const struct fb_memory *memory, const struct fb_tensor *tensor,
                                 int64_t *first);
+    /* to = from times the factors. Each element of `to` is written once, also where it stands for
+     * many (stride 0). Done when the stream is, as fill is. */
+    enum fb_status (*scale)(const struct fb_memory *memory, const struct fb_tensor *to,
+                            const struct fb_tensor *from, const struct fb_factors *factors);
+    /* What `got`, each element divided by its factor, is away from `base`. */
+    enum fb_status (*compare)(const struct fb_memory *memory, const struct fb_tensor *got,
+                              const struct fb_tensor *base, const struct fb_factors *factors,
+                              struct fb_difference *difference);
     void *own; /* of the implementation, a stream say */
 };
 

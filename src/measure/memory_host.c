@@ -12,6 +12,7 @@
 #include "core/problem.h"
 #include "core/tensor.h"
 #include "measure/memory.h"
+#include "measure/scaling_host.h"
 
 static enum fb_status host_alloc(const struct fb_memory *memory, size_t bytes, void **out)
 {
@@ -148,4 +149,6 @@ const struct fb_memory fb_memory_host = {.name = "host",
                                          .fill = host_fill,
                                          .available = host_available,
                                          .hash = host_hash,
-                                         .find_ones = host_find_ones};
+                                         .find_ones = host_find_ones,
+                                         .scale = fb_host_scale,
+                                         .compare = fb_host_compare};

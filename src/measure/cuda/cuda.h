@@ -40,6 +40,13 @@ int fb_cuda_hash(const void *data, uint64_t bytes, uint64_t *sum, void *stream);
  * all ones; it is left as it was where there is none. */
 int fb_cuda_find_ones(const struct fb_tensor *tensor, uint64_t *first, void *stream);
 
+/* fb_memory.scale, and fb_memory.compare, which waits for the stream (scaling.cu). */
+int fb_cuda_scale(const struct fb_tensor *to, const struct fb_tensor *from,
+                  const struct fb_factors *factors, void *stream);
+int fb_cuda_compare(const struct fb_tensor *got, const struct fb_tensor *base,
+                    const struct fb_factors *factors, struct fb_difference *difference,
+                    void *stream);
+
 /* Does nothing. */
 int fb_cuda_launch_empty(void *stream);
 

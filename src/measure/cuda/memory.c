@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/status.h"
+#include "core/tensor.h"
 #include "measure/cuda/cuda.h"
 
 static cudaStream_t stream_of(const struct fb_memory *memory)
@@ -115,6 +116,21 @@ static enum fb_status find_ones(const struct fb_memory *memory, const struct fb_
     return FB_OK;
 }
 
+static enum fb_status scale(const struct fb_memory *memory, const struct fb_tensor *to,
+                            const struct fb_tensor *from, const struct fb_factors *factors)
+{
+    const struct fb_tensor distinct = fb_tensor_distinct(to);
+    return fb_cuda_status(fb_cuda_scale(&distinct, from, factors, memory->own), "scaling inputs");
+}
+
+static enum fb_status compare(const struct fb_memory *memory, const struct fb_tensor *got,
+                              const struct fb_tensor *base, const struct fb_factors *factors,
+                              struct fb_difference *difference)
+{
+    return fb_cuda_status(fb_cuda_compare(got, base, factors, difference, memory->own),
+                          "comparing results");
+}
+
 struct fb_memory fb_cuda_memory(void *stream)
 {
     return (struct fb_memory){.name = "cuda",
@@ -126,5 +142,7 @@ struct fb_memory fb_cuda_memory(void *stream)
                               .available = available,
                               .hash = hash,
                               .find_ones = find_ones,
+                              .scale = scale,
+                              .compare = compare,
                               .own = stream};
 }

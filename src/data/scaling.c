@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "data/scaling.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/philox.h"
+#include "core/status.h"
+
+/* bf16 and fp32 reach from 1e-38 to 1e38: six steps either way leave room for sums. fp16 is left
+ * as it is unless there is room above; below, digits would go. */
+static int steps_of(enum fb_dtype dtype, double largest)
+{
+    const double room = 65504 / 16;
+    int steps = 0;
+    if (dtype != FB_FP16)
+        return largest < 1e30 && largest > 1e-30 ? 6 : 0;
+    while (steps < 2 && ldexp(largest, steps + 1) < room)
+        steps++;
+    return steps;
+}
+
+enum fb_status fb_scaling_make(struct fb_scaling *scaling, const struct fb_memory *memory,
+                               const struct fb_problem *p, double largest, uint64_t seed)
+{
+    const bool packed = p->qlens || p->klens, one_row = p->layout == FB_LAYOUT_EXPANDED_DOUT;
+    enum fb_status status;
+    void *value = NULL;
+    *scaling = (struct fb_scaling){
+        .memory = memory,
+        .b = packed || p->b < 1 ? 1 : p->b,
+        .hk = p->hk,
+        .one_b = one_row || p->sink || p->bias == FB_BIAS_HEAD || p->bias == FB_BIAS_ALL,
+        .one_h = one_row || p->bias == FB_BIAS_BATCH || p->bias == FB_BIAS_ALL,
+        .steps = steps_of(p->dtype, largest),
+        .upward = p->dtype == FB_FP16,
+        .seed = seed,
+    };
+    const size_t bytes = (size_t)(scaling->b * scaling->hk) * sizeof *scaling->host;
+    scaling->host = malloc(bytes);
+    status = scaling->host ? memory->alloc(memory, bytes, &value)
+                           : fb_fail(FB_NO_MEMORY, "no memory for factors");
+    scaling->value = value;
+    if (status != FB_OK)
+        fb_scaling_free(scaling);
+    return status;
+}
+
+void fb_scaling_free(struct fb_scaling *scaling)
+{
+    free(scaling->host);
+    if (scaling->value)
+        scaling->memory->free(scaling->memory, scaling->value);
+    *scaling = (struct fb_scaling){0};
+}
+
+static float draw(const struct fb_scaling *s, uint64_t number, int64_t entry, int64_t head)
+{
+    const uint64_t at = (uint64_t)((s->one_b ? 0 : entry) * s->hk + (s->one_h ? 0 : head));
+    const uint32_t counter[4] = {(uint32_t)number, (uint32_t)(number >> 32), (uint32_t)at,
+                                 (uint32_t)(at >> 32)};
+    uint32_t random[4];
+    fb_philox(s->seed, counter, random);
+    const int choices = (s->upward ? s->steps : 2 * s->steps) + 1;
+    const int exponent = (int)(random[0] % (uint32_t)choices) - (s->upward ? 0 : s->steps);
+    return ldexpf(random[1] & 1 ? -1 : 1, exponent);
+}
+
+enum fb_status fb_scaling_draw(struct fb_scaling *scaling, uint64_t number)
+{
+    const int64_t count = scaling->b * scaling->hk;
+    for (int64_t i = 0; i < count; i++)
+        scaling->host[i] = draw(scaling, number, i / scaling->hk, i % scaling->hk);
+    return scaling->memory->write(scaling->memory, scaling->value, scaling->host,
+                                  (size_t)count * sizeof *scaling->host);
+}
+
+struct fb_factors fb_scaling_factors(const struct fb_scaling *scaling)
+{
+    return (struct fb_factors){scaling->value, scaling->b, scaling->hk};
+}
