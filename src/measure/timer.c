@@ -109,6 +109,16 @@ static enum fb_status time_call(struct fb_timer *timer, struct fb_series *series
     return timer->stop(timer, seconds);
 }
 
+static enum fb_status arm(struct fb_series *series)
+{
+    return series->arm ? series->arm(series->arm_arg) : FB_OK;
+}
+
+static enum fb_status look(struct fb_series *series)
+{
+    return series->look ? series->look(series->arm_arg) : FB_OK;
+}
+
 /* Warm-up calls, in the sustained mode as many as fill sustained_seconds. */
 static bool warm_up(struct fb_timer *timer, const struct fb_sampling *sampling,
                     struct fb_series *series)
@@ -122,7 +132,11 @@ static bool warm_up(struct fb_timer *timer, const struct fb_sampling *sampling,
         if (i >= sampling->warmup &&
             (!sampling->sustained || elapsed >= sampling->sustained_seconds))
             break;
-        if (fail_series(series, time_call(timer, series, &ignored)))
+        if (!sampling->sustained || i == 0)
+            if (fail_series(series, arm(series)))
+                return false;
+        if (fail_series(series, time_call(timer, series, &ignored)) ||
+            (!sampling->sustained && fail_series(series, look(series))))
             return false;
     }
     if (series->phases)
@@ -147,8 +161,11 @@ static bool take_sample(struct fb_timer *timer, const struct fb_sampling *sampli
                         struct fb_series *series)
 {
     double begin = fb_clock_now(), seconds = 0;
+    if (!sampling->sustained && fail_series(series, arm(series)))
+        return false;
     rest_before(sampling, series);
-    if (fail_series(series, time_call(timer, series, &seconds)))
+    if (fail_series(series, time_call(timer, series, &seconds)) ||
+        (!sampling->sustained && fail_series(series, look(series))))
         return false;
     fb_load_look(&series->load, sampling->power, 0);
     if (series->phases)
@@ -238,6 +255,8 @@ static void sample_sustained(struct fb_timer *timer, const struct fb_sampling *s
             going = take_sample(timer, sampling, one) && !is_settled(sampling, one);
         if (one->status == FB_OK)
             meter_on(timer, sampling, one);
+        if (one->status == FB_OK)
+            fail_series(one, look(one));
         if (has_lost_device(one)) {
             lose_all(series, count);
             return;

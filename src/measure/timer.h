@@ -78,6 +78,11 @@ struct fb_phases;
 struct fb_series {
     enum fb_status (*call)(void *arg);
     void *arg;
+    /* Outside the span, NULL for none: what is made ready before a call, and what is looked at
+     * after it. In the sustained mode, where the load may not let up, before the first and after
+     * the last. */
+    enum fb_status (*arm)(void *arg), (*look)(void *arg);
+    void *arm_arg;
     struct fb_phases *phases; /* NULL, or reset before each sample and summed after it */
 
     double *samples; /* seconds, in the order they were taken; owned */

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "work/fresh.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/half.h"
+#include "core/problem.h"
+#include "core/status.h"
+#include "core/tensor.h"
+#include "data/layout.h"
+#include "work/check_call.h"
+
+/* ---- Copies -------------------------------------------------------------------------------------
+ */
+
+static const struct fb_factors ones = {NULL, 1, 1};
+
+static const struct fb_memory *memory_of(const struct fb_fresh *fresh)
+{
+    return fresh->bench->buffers.memory;
+}
+
+static struct fb_tensor tensor_of(const struct fb_fresh *fresh, const struct fb_fresh_copy *copy)
+{
+    struct fb_args args = fresh->bench->buffers.args;
+    return fb_tensor_distinct(fb_layout_tensor(&args, copy->buffer));
+}
+
+/* A copy of the tensor in `buffer` as it is now; none where the problem has no such tensor. */
+static enum fb_status keep(struct fb_fresh *fresh, struct fb_fresh_copy *list, int *count,
+                           enum fb_buffer buffer)
+{
+    const struct fb_memory *memory = memory_of(fresh);
+    struct fb_fresh_copy *copy = &list[*count];
+    *copy = (struct fb_fresh_copy){.buffer = buffer, .scaled = buffer != FB_BUFFER_LSE};
+    const struct fb_tensor tensor = tensor_of(fresh, copy);
+    const int64_t elements = fb_tensor_elements(&tensor);
+    void *data;
+    if (!tensor.data || !elements)
+        return FB_OK;
+    FB_TRY(memory->alloc(memory, (size_t)elements * fb_dtype_bytes(tensor.dtype), &data));
+    copy->tensor = fb_tensor_dense(&tensor, data);
+    (*count)++;
+    return memory->scale(memory, &copy->tensor, &tensor, &ones);
+}
+
+static enum fb_status keep_all(struct fb_fresh *fresh, const enum fb_buffer *buffers, size_t count,
+                               struct fb_fresh_copy *list, int *kept)
+{
+    for (size_t i = 0; i < count; i++)
+        FB_TRY(keep(fresh, list, kept, buffers[i]));
+    return FB_OK;
+}
+
+static enum fb_status keep_inputs(struct fb_fresh *fresh)
+{
+    static const enum fb_buffer backward[] = {FB_BUFFER_DOUT, FB_BUFFER_DLSE};
+    static const enum fb_buffer forward[] = {FB_BUFFER_V};
+    return fresh->pass == FB_PASS_FORWARD
+               ? keep_all(fresh, forward, 1, fresh->input, &fresh->inputs)
+               : keep_all(fresh, backward, 2, fresh->input, &fresh->inputs);
+}
+
+static enum fb_status keep_results(struct fb_fresh *fresh)
+{
+    static const enum fb_buffer backward[] = {FB_BUFFER_DQ, FB_BUFFER_DK, FB_BUFFER_DV,
+                                              FB_BUFFER_DBIAS, FB_BUFFER_DSINK};
+    static const enum fb_buffer forward[] = {FB_BUFFER_O, FB_BUFFER_LSE};
+    return fresh->pass == FB_PASS_FORWARD
+               ? keep_all(fresh, forward, 2, fresh->result, &fresh->results)
+               : keep_all(fresh, backward, 5, fresh->result, &fresh->results);
+}
+
+/* The largest magnitude among the inputs that are scaled: of the master copy, on the host. */
+static double largest_input(const struct fb_fresh *fresh)
+{
+    struct fb_args args = fresh->bench->shared->inputs.args;
+    double largest = 0;
+    for (int i = 0; i < fresh->inputs; i++) {
+        const struct fb_tensor t =
+            fb_tensor_distinct(fb_layout_tensor(&args, fresh->input[i].buffer));
+        const int64_t rows = t.shape[0] * t.shape[1] * t.shape[2];
+#pragma omp parallel for schedule(static) reduction(max : largest)
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t at = fb_tensor_row(&t, r);
+            for (int64_t c = 0; c < t.shape[3]; c++)
+                largest = fmax(largest, fabs(fb_element_read(t.data, t.dtype, at + c)));
+        }
+    }
+    return largest;
+}
+
+/* ---- Limits -------------------------------------------------------------------------------------
+ */
+
+/* Sum of squares of a copy: what it is away from a zero that stands for all elements. */
+static enum fb_status square_of(const struct fb_fresh *fresh, const struct fb_fresh_copy *copy,
+                                double *square)
+{
+    const struct fb_memory *memory = memory_of(fresh);
+    struct fb_tensor zero = copy->tensor;
+    struct fb_difference difference;
+    enum fb_status status;
+    FB_TRY(memory->alloc(memory, sizeof(double), &zero.data));
+    memset(zero.stride, 0, sizeof zero.stride);
+    FB_TRY_OUT(memory->fill(memory, zero.data, 0, sizeof(double)));
+    FB_TRY_OUT(memory->compare(memory, &copy->tensor, &zero, &ones, &difference));
+    *square = difference.square;
+out:
+    memory->free(memory, zero.data);
+    return status;
+}
+
+static const struct fb_metrics *metrics_of(const struct fb_judgement *judgement,
+                                           enum fb_buffer buffer)
+{
+    for (int i = 0; i < FB_JUDGED_COUNT; i++)
+        if (!strcmp(fb_judged_name(i), fb_buffer_name(buffer)))
+            return &judgement->metrics[i];
+    return NULL;
+}
+
+/* Two correct calls are at most as far apart as both are from the truth. What the judge saw of one
+ * call stands for either: four times its error, eight times its largest (it may have seen a sample
+ * of rows alone). fp16 has a smallest number; below it digits go. */
+static enum fb_status set_limits(struct fb_fresh *fresh, const struct fb_judgement *judgement)
+{
+    for (int i = 0; i < fresh->results; i++) {
+        struct fb_fresh_copy *copy = &fresh->result[i];
+        const struct fb_metrics *m = metrics_of(judgement, copy->buffer);
+        const double elements = (double)fb_tensor_elements(&copy->tensor);
+        const double tiny = copy->tensor.dtype == FB_FP16 ? 0x1p-24 : 0x1p-120;
+        double square;
+        if (!m)
+            return fb_fail(FB_INTERNAL, "%s is not judged", fb_buffer_name(copy->buffer));
+        FB_TRY(square_of(fresh, copy, &square));
+        const double error = isfinite(m->rel_l2) ? m->rel_l2 * m->rel_l2 * square
+                                                 : elements * m->max_abs * m->max_abs;
+        copy->square = 16 * error + elements * tiny * tiny;
+        copy->worst = 8 * m->max_abs + tiny;
+    }
+    return FB_OK;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------------
+ */
+
+static enum fb_status judge(struct fb_fresh *fresh, struct fb_judgement *judgement)
+{
+    struct fb_bench *bench = fresh->bench;
+    struct fb_args outputs;
+    FB_TRY(fb_bench_fetch(bench, fresh->pass, &outputs));
+    if (fresh->pass == FB_PASS_BACKWARD)
+        outputs.o.data = outputs.lse.data = NULL;
+    else
+        outputs.dq.data = outputs.dk.data = outputs.dv.data = outputs.dbias.data =
+            outputs.dsink.data = NULL;
+    return fb_check_compare(bench, &outputs, judgement);
+}
+
+/* A variant that computes nothing is not judged, and one that failed is timed only when asked to
+ * be: their calls are held to the bits of the first alone. */
+static enum fb_status first_call(struct fb_fresh *fresh)
+{
+    struct fb_bench *bench = fresh->bench;
+    struct fb_findings findings = {.bands_hold = true};
+    struct fb_judgement judgement;
+    FB_TRY(fb_check_fresh_call(bench, fresh->pass, &findings));
+    FB_TRY(keep_results(fresh));
+    if (!bench->shared->judge || !*fb_text(bench->record.verdict))
+        return FB_OK;
+    FB_TRY(judge(fresh, &judgement));
+    return set_limits(fresh, &judgement);
+}
+
+enum fb_status fb_fresh_open(struct fb_fresh *fresh, struct fb_bench *bench, enum fb_pass pass,
+                             uint64_t seed)
+{
+    enum fb_status status;
+    *fresh = (struct fb_fresh){.bench = bench, .pass = pass};
+    FB_TRY_OUT(keep_inputs(fresh));
+    FB_TRY_OUT(fb_scaling_make(&fresh->scaling, bench->buffers.memory, &bench->shared->problem,
+                               largest_input(fresh), seed));
+    FB_TRY_OUT(first_call(fresh));
+out:
+    if (status != FB_OK)
+        fb_fresh_close(fresh);
+    return status;
+}
+
+static void free_copies(const struct fb_memory *memory, struct fb_fresh_copy *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        memory->free(memory, list[i].tensor.data);
+}
+
+static enum fb_status put_inputs(struct fb_fresh *fresh, const struct fb_factors *factors)
+{
+    const struct fb_memory *memory = memory_of(fresh);
+    for (int i = 0; i < fresh->inputs; i++) {
+        const struct fb_tensor to = tensor_of(fresh, &fresh->input[i]);
+        FB_TRY(memory->scale(memory, &to, &fresh->input[i].tensor, factors));
+    }
+    return FB_OK;
+}
+
+void fb_fresh_close(struct fb_fresh *fresh)
+{
+    if (!fresh->bench)
+        return;
+    if (fresh->calls)
+        put_inputs(fresh, &ones);
+    fb_scaling_free(&fresh->scaling);
+    free_copies(memory_of(fresh), fresh->input, fresh->inputs);
+    free_copies(memory_of(fresh), fresh->result, fresh->results);
+    fresh->bench = NULL;
+}
+
+/* ---- Before and after a call --------------------------------------------------------------------
+ */
+
+enum fb_status fb_fresh_arm(void *own)
+{
+    struct fb_fresh *fresh = own;
+    FB_TRY(fb_scaling_draw(&fresh->scaling, (uint64_t)fresh->calls++));
+    const struct fb_factors factors = fb_scaling_factors(&fresh->scaling);
+    FB_TRY(put_inputs(fresh, &factors));
+    return fb_buffers_poison(&fresh->bench->buffers, fresh->pass);
+}
+
+static enum fb_status fail(struct fb_fresh *fresh, const struct fb_fresh_copy *copy,
+                           const struct fb_difference *d)
+{
+    const int64_t elements = fb_tensor_elements(&copy->tensor);
+    fresh->wrong = true;
+    return fb_fail(FB_CORRUPT,
+                   "timed call %lld: %s is not what a checked call gives: %lld of %lld elements "
+                   "differ, by up to %.3g (%.3g is allowed)",
+                   (long long)fresh->calls, fb_buffer_name(copy->buffer), (long long)d->count,
+                   (long long)elements, d->worst, copy->worst);
+}
+
+static enum fb_status look_at(struct fb_fresh *fresh, const struct fb_fresh_copy *copy)
+{
+    const struct fb_memory *memory = memory_of(fresh);
+    const struct fb_factors factors = copy->scaled ? fb_scaling_factors(&fresh->scaling) : ones;
+    const struct fb_tensor tensor = tensor_of(fresh, copy);
+    struct fb_difference d;
+    FB_TRY(memory->compare(memory, &tensor, &copy->tensor, &factors, &d));
+    if (!d.count || (d.square <= copy->square && d.worst <= copy->worst))
+        return FB_OK;
+    return fail(fresh, copy, &d);
+}
+
+enum fb_status fb_fresh_look(void *own)
+{
+    struct fb_fresh *fresh = own;
+    struct fb_finding found;
+    for (int i = 0; i < fresh->results; i++)
+        FB_TRY(look_at(fresh, &fresh->result[i]));
+    FB_TRY(fb_buffers_check_guards(&fresh->bench->buffers, &found));
+    if (!found.text[0])
+        return FB_OK;
+    fresh->wrong = fresh->bench->torn = true;
+    return fb_fail(FB_CORRUPT, "timed call %lld: %s", (long long)fresh->calls, found.text);
+}
+
+uint64_t fb_fresh_bytes(const struct fb_plan *plan)
+{
+    return plan->inputs + plan->outputs + plan->forward;
+}
