@@ -28,4 +28,10 @@ enum fb_status fb_plan_make(struct fb_plan *plan, const struct fb_problem *probl
 enum fb_status fb_plan_check(const struct fb_plan *plan, const struct fb_memory *memory,
                              uint64_t extra);
 
+/* What timing adds: copies of dout, as large as o, and of the gradients. */
+static inline uint64_t fb_plan_copies(const struct fb_plan *plan)
+{
+    return plan->forward + plan->outputs;
+}
+
 #endif

@@ -31,7 +31,8 @@ static uint64_t timing_bytes(const struct fb_bench *bench)
 {
     const struct fb_measure *m = bench->shared->measure;
     const bool flushed = (m->what & FB_WHAT_SPEED) && m->flush && !m->sustained;
-    return flushed ? bench->device->flush_bytes : 0;
+    return (flushed ? bench->device->flush_bytes : 0) +
+           (m->what & FB_WHAT_SPEED ? fb_plan_copies(&bench->plan) : 0);
 }
 
 /* Is the case taken, and what does it need? A variant that answers without words gets some. */

@@ -8,6 +8,7 @@
 #include "core/problem.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "data/buffers_check.h"
 #include "data/layout.h"
 #include "work/check_call.h"
 
@@ -168,25 +169,24 @@ static enum fb_status first_call(struct fb_fresh *fresh)
     struct fb_judgement judgement;
     FB_TRY(fb_check_fresh_call(bench, fresh->pass, &findings));
     FB_TRY(keep_results(fresh));
-    if (!bench->shared->judge || !*fb_text(bench->record.verdict))
+    if (!bench->shared->judge || bench->record.outcome == FB_OUTCOME_UNJUDGED)
         return FB_OK;
     FB_TRY(judge(fresh, &judgement));
     return set_limits(fresh, &judgement);
 }
 
-enum fb_status fb_fresh_open(struct fb_fresh *fresh, struct fb_bench *bench, enum fb_pass pass,
-                             uint64_t seed)
+void fb_fresh_init(struct fb_fresh *fresh, struct fb_bench *bench, enum fb_pass pass, uint64_t seed)
 {
-    enum fb_status status;
-    *fresh = (struct fb_fresh){.bench = bench, .pass = pass};
-    FB_TRY_OUT(keep_inputs(fresh));
-    FB_TRY_OUT(fb_scaling_make(&fresh->scaling, bench->buffers.memory, &bench->shared->problem,
-                               largest_input(fresh), seed));
-    FB_TRY_OUT(first_call(fresh));
-out:
-    if (status != FB_OK)
-        fb_fresh_close(fresh);
-    return status;
+    *fresh = (struct fb_fresh){.bench = bench, .pass = pass, .seed = seed};
+}
+
+static enum fb_status open_copies(struct fb_fresh *fresh)
+{
+    fresh->open = true;
+    FB_TRY(keep_inputs(fresh));
+    FB_TRY(fb_scaling_make(&fresh->scaling, memory_of(fresh), &fresh->bench->shared->problem,
+                           largest_input(fresh), fresh->seed));
+    return first_call(fresh);
 }
 
 static void free_copies(const struct fb_memory *memory, struct fb_fresh_copy *list, int count)
@@ -207,14 +207,14 @@ static enum fb_status put_inputs(struct fb_fresh *fresh, const struct fb_factors
 
 void fb_fresh_close(struct fb_fresh *fresh)
 {
-    if (!fresh->bench)
+    if (!fresh->open)
         return;
     if (fresh->calls)
         put_inputs(fresh, &ones);
     fb_scaling_free(&fresh->scaling);
     free_copies(memory_of(fresh), fresh->input, fresh->inputs);
     free_copies(memory_of(fresh), fresh->result, fresh->results);
-    fresh->bench = NULL;
+    fresh->open = false;
 }
 
 /* ---- Before and after a call --------------------------------------------------------------------
@@ -223,6 +223,8 @@ void fb_fresh_close(struct fb_fresh *fresh)
 enum fb_status fb_fresh_arm(void *own)
 {
     struct fb_fresh *fresh = own;
+    if (!fresh->open)
+        FB_TRY(open_copies(fresh));
     FB_TRY(fb_scaling_draw(&fresh->scaling, (uint64_t)fresh->calls++));
     const struct fb_factors factors = fb_scaling_factors(&fresh->scaling);
     FB_TRY(put_inputs(fresh, &factors));
@@ -264,9 +266,4 @@ enum fb_status fb_fresh_look(void *own)
         return FB_OK;
     fresh->wrong = fresh->bench->torn = true;
     return fb_fail(FB_CORRUPT, "timed call %lld: %s", (long long)fresh->calls, found.text);
-}
-
-uint64_t fb_fresh_bytes(const struct fb_plan *plan)
-{
-    return plan->inputs + plan->outputs + plan->forward;
 }

@@ -5,7 +5,7 @@
  * wrote is held against what a judged call wrote. So a call that skips its work, answers from
  * memory or computes less exactly than it was checked to is found at its first sample.
  *
- *     fb_fresh_open (one call, judged) -> { fb_fresh_arm -> span -> fb_fresh_look } ... -> close
+ *     fb_fresh_init -> { fb_fresh_arm -> span -> fb_fresh_look } ... -> fb_fresh_close
  *
  * Cost: one pass over dout and one over the gradients a call, and copies of both in memory.
  */
@@ -33,24 +33,23 @@ struct fb_fresh {
     struct fb_scaling scaling;
     struct fb_fresh_copy input[FB_FRESH_INPUTS], result[FB_FRESH_RESULTS];
     int inputs, results;
+    uint64_t seed;
+    bool open;
     int64_t calls; /* armed so far */
     bool wrong;    /* a timed call's results were not those of the judged one */
 };
 
-/* Calls the pass once on the inputs as they are, has it judged, and keeps inputs and results. The
- * bench is open and, for a backward, holds what a forward left. The seed comes from outside. */
-enum fb_status fb_fresh_open(struct fb_fresh *fresh, struct fb_bench *bench, enum fb_pass pass,
-                             uint64_t seed);
+void fb_fresh_init(struct fb_fresh *fresh, struct fb_bench *bench, enum fb_pass pass,
+                   uint64_t seed);
 /* Puts the inputs back as they were. */
 void fb_fresh_close(struct fb_fresh *fresh);
 
-/* Before a call. Enqueued, on a device. */
+/* Before a call; on a device, enqueued. The first time it calls the pass on the inputs as they are,
+ * has that judged, and keeps inputs and results: the bench is open by then and, for a backward,
+ * holds what a forward left. */
 enum fb_status fb_fresh_arm(void *fresh);
 
 /* After a call that has ended. FB_CORRUPT, with `wrong` set, says which result is how far off. */
 enum fb_status fb_fresh_look(void *fresh);
-
-/* Bytes of all copies of a pass of this problem. */
-uint64_t fb_fresh_bytes(const struct fb_plan *plan);
 
 #endif

@@ -8,14 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "core/cost.h"
 #include "core/status.h"
 #include "measure/ceilings.h"
 #include "measure/machine.h"
 #include "measure/plausible.h"
 #include "measure/stats.h"
 #include "measure/timer.h"
-#include "core/cost.h"
+#include "work/fresh.h"
 
 /* ---- How ----------------------------------------------------------------------------------------
  */
@@ -158,11 +160,17 @@ static enum fb_status open_for_timing(struct fb_bench *bench, bool *opened)
     return *opened ? FB_OK : fb_bench_fail(bench, status);
 }
 
+/* A call that failed is a crash, one whose results are wrong a failed verdict, and where there was
+ * no memory to look at them the case is not taken. */
 static enum fb_status fail_series(struct fb_bench *bench, const struct fb_series *series)
 {
     fb_status_clear();
     bench->torn |= series->status == FB_DEVICE;
-    return fb_bench_finish(bench, FB_OUTCOME_CRASHED, series->message);
+    return fb_bench_finish(bench,
+                           series->status == FB_CORRUPT     ? FB_OUTCOME_FAIL
+                           : series->status == FB_NO_MEMORY ? FB_OUTCOME_REFUSED
+                                                            : FB_OUTCOME_CRASHED,
+                           series->message);
 }
 
 /* Where a call has failed on the device, that case ends with its words, and the process with it:
@@ -197,6 +205,7 @@ static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_serie
 /* The series of a group: one a bench, and the GEMM of the ceiling among them. */
 struct sampled {
     struct fb_series *backward, *forward, *phases; /* [count + 1], [count], [count] */
+    struct fb_fresh *fresh;                        /* [count], of the pass under way */
     struct fb_gemm_probe probe;
     struct fb_ceilings ceilings;
 };
@@ -208,7 +217,8 @@ static enum fb_status make_series(struct sampled *sampled, struct fb_bench *cons
     sampled->backward = calloc(count + 1, sizeof *sampled->backward);
     sampled->forward = calloc(count, sizeof *sampled->forward);
     sampled->phases = calloc(count, sizeof *sampled->phases);
-    if (!sampled->backward || !sampled->forward || !sampled->phases)
+    sampled->fresh = calloc(count, sizeof *sampled->fresh);
+    if (!sampled->backward || !sampled->forward || !sampled->phases || !sampled->fresh)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu series", count);
     for (size_t i = 0; i < count; i++) {
         sampled->backward[i] = (struct fb_series){.call = call_backward, .arg = benches[i]};
@@ -250,6 +260,7 @@ static void free_series(struct sampled *sampled, size_t count)
     free(sampled->backward);
     free(sampled->forward);
     free(sampled->phases);
+    free(sampled->fresh);
     fb_gemm_probe_close(&sampled->probe);
 }
 
@@ -270,14 +281,35 @@ static enum fb_status sample_phases(struct sampled *sampled, const struct fb_sam
     return leave_if_lost(benches, sampled->phases, count);
 }
 
+/* Samples series of one pass, `count` of them of benches, every call on inputs that none has seen
+ * and looked at afterwards. */
+static enum fb_status sample_fresh(struct sampled *sampled, const struct fb_sampling *sampling,
+                                   struct fb_bench *const *benches, size_t count,
+                                   struct fb_series *series, int all, enum fb_pass pass)
+{
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        return fb_fail(FB_IO, "the system gives no random numbers");
+    for (size_t i = 0; i < count; i++) {
+        fb_fresh_init(&sampled->fresh[i], benches[i], pass, seed + i);
+        series[i].arm = fb_fresh_arm;
+        series[i].look = fb_fresh_look;
+        series[i].arm_arg = &sampled->fresh[i];
+    }
+    enum fb_status status = fb_sample(&benches[0]->device->timer, sampling, series, all);
+    for (size_t i = 0; i < count; i++)
+        fb_fresh_close(&sampled->fresh[i]);
+    return status == FB_OK ? leave_if_lost(benches, series, count) : status;
+}
+
 /* The backward of all, with the ceiling's GEMM among them. */
 static enum fb_status sample_backward(struct sampled *sampled, const struct fb_sampling *sampling,
                                       struct fb_bench *const *benches, size_t count)
 {
     struct fb_device *device = benches[0]->device;
     const int gemm = sampled->probe.call != NULL;
-    FB_TRY(fb_sample(&device->timer, sampling, sampled->backward, (int)count + gemm));
-    FB_TRY(leave_if_lost(benches, sampled->backward, count));
+    FB_TRY(sample_fresh(sampled, sampling, benches, count, sampled->backward, (int)count + gemm,
+                        FB_PASS_BACKWARD));
     renew_ceiling(sampled, &sampled->backward[count]);
     if (fb_device_is_host(device))
         return FB_OK;
@@ -301,10 +333,9 @@ static enum fb_status sample_open(struct fb_bench *const *benches, size_t count)
     FB_TRY_OUT(sample_backward(&sampled, &sampling, benches, count));
     for (size_t i = 0; i < count; i++)
         benches[i]->host.phases = NULL; /* the forward's are not asked for */
-    if (measure->forward) {
-        FB_TRY_OUT(fb_sample(&device->timer, &sampling, sampled.forward, (int)count));
-        FB_TRY_OUT(leave_if_lost(benches, sampled.forward, count));
-    }
+    if (measure->forward)
+        FB_TRY_OUT(sample_fresh(&sampled, &sampling, benches, count, sampled.forward, (int)count,
+                                FB_PASS_FORWARD));
     for (size_t i = 0; i < count; i++)
         FB_TRY_OUT(finish_timed(benches[i], &sampled.backward[i],
                                 measure->forward ? &sampled.forward[i] : NULL, &device->timer,
@@ -320,9 +351,13 @@ static size_t fitting(struct fb_bench *const *benches, size_t count)
     const struct fb_memory *memory = benches[0]->device->memory;
     uint64_t room = memory->available(memory), sum = 0;
     size_t fit = 0;
-    while (fit < count && benches[fit]->device == benches[0]->device &&
-           (!fit || !room || sum + benches[fit]->plan.total <= room / 10 * 6))
-        sum += benches[fit++]->plan.total;
+    while (
+        fit < count && benches[fit]->device == benches[0]->device &&
+        (!fit || !room ||
+         sum + benches[fit]->plan.total + fb_plan_copies(&benches[fit]->plan) <= room / 10 * 6)) {
+        sum += benches[fit]->plan.total + fb_plan_copies(&benches[fit]->plan);
+        fit++;
+    }
     return fit;
 }
 
