@@ -25,6 +25,7 @@ static const struct {
     [FB_WORD_GROUP] = {"group", false},     [FB_WORD_MEASURE] = {"measure", false},
     [FB_WORD_CASE] = {"case", false},       [FB_WORD_GO] = {"go", true},
     [FB_WORD_RECORD] = {"record", false},   [FB_WORD_UNREAD] = {"unread", false},
+    [FB_WORD_BEGIN] = {"begin", false},     [FB_WORD_END] = {"end", false},
     [FB_WORD_DONE] = {"done", true},        [FB_WORD_LEAVE] = {"leave", true},
     [FB_WORD_VARIANT] = {"variant", false}, [FB_WORD_REFUSED] = {"refused", false}};
 

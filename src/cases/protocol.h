@@ -5,9 +5,11 @@
  * message, so that a worker can be driven by hand:
  *
  *     group THREADS TIMED PROBLEM RECIPE          record INDEX JSON, one a case
- *     measure KEY VALUE                           unread REASON, where the inputs' file cannot be
- * read case INDEX VARIANT NUMERICS                 done, or go leave (a fresh worker is to take the
- * rest)
+ *     measure KEY VALUE                           unread REASON, where a file of inputs cannot be
+ *     case INDEX VARIANT NUMERICS                   read
+ *     go                                          begin INDEX PASS, end INDEX PASS: a timed span
+ *                                                 done, or
+ *                                                 leave (a fresh worker is to take the rest)
  *
  * A worker that is started to tell what plug-ins hold takes no orders and says
  *
@@ -34,6 +36,8 @@ enum fb_word {
     FB_WORD_GO,
     FB_WORD_RECORD, /* answers, up */
     FB_WORD_UNREAD,
+    FB_WORD_BEGIN,
+    FB_WORD_END,
     FB_WORD_DONE,
     FB_WORD_LEAVE,
     FB_WORD_VARIANT,
@@ -48,6 +52,9 @@ void fb_word_put(FILE *to, enum fb_word word, const char *format, ...)
 /* The word of a line, which is cut behind it; *rest is what follows. FB_WORD_NONE for a line that
  * begins otherwise, lacks what must follow, or holds more than a word that stands alone. */
 enum fb_word fb_word_take(char *line, char **rest);
+
+/* A timed span, as begin and end name it. */
+enum fb_span { FB_SPAN_EMPTY, FB_SPAN_FORWARD, FB_SPAN_BACKWARD, FB_SPAN_COUNT };
 
 /* Room for what is said of a file that cannot be read. */
 #define FB_UNREAD_ROOM 512

@@ -109,14 +109,23 @@ static enum fb_status time_call(struct fb_timer *timer, struct fb_series *series
     return timer->stop(timer, seconds);
 }
 
+/* The same between its hooks. */
+static enum fb_status time_sample(struct fb_timer *timer, struct fb_series *series, double *seconds)
+{
+    if (series->begin)
+        FB_TRY(series->begin(series->hook_arg));
+    FB_TRY(time_call(timer, series, seconds));
+    return series->end ? series->end(series->hook_arg) : FB_OK;
+}
+
 static enum fb_status arm(struct fb_series *series)
 {
-    return series->arm ? series->arm(series->arm_arg) : FB_OK;
+    return series->arm ? series->arm(series->hook_arg) : FB_OK;
 }
 
 static enum fb_status look(struct fb_series *series)
 {
-    return series->look ? series->look(series->arm_arg) : FB_OK;
+    return series->look ? series->look(series->hook_arg) : FB_OK;
 }
 
 /* Warm-up calls, in the sustained mode as many as fill sustained_seconds. */
@@ -164,7 +173,8 @@ static bool take_sample(struct fb_timer *timer, const struct fb_sampling *sampli
     if (!sampling->sustained && fail_series(series, arm(series)))
         return false;
     rest_before(sampling, series);
-    if (fail_series(series, time_call(timer, series, &seconds)) ||
+    if (fail_series(series, sampling->sustained ? time_call(timer, series, &seconds)
+                                                : time_sample(timer, series, &seconds)) ||
         (!sampling->sustained && fail_series(series, look(series))))
         return false;
     fb_load_look(&series->load, sampling->power, 0);

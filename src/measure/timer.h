@@ -82,7 +82,9 @@ struct fb_series {
      * after it. In the sustained mode, where the load may not let up, before the first and after
      * the last. */
     enum fb_status (*arm)(void *arg), (*look)(void *arg);
-    void *arm_arg;
+    /* The same, next to the span. */
+    enum fb_status (*begin)(void *arg), (*end)(void *arg);
+    void *hook_arg;           /* of all four */
     struct fb_phases *phases; /* NULL, or reset before each sample and summed after it */
 
     double *samples; /* seconds, in the order they were taken; owned */

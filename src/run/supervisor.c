@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "cases/describe.h"
 #include "run/process.h"
+#include "run/stopwatch.h"
 
 struct supervisor {
     const struct fb_supervision *order;
@@ -26,6 +27,7 @@ struct supervisor {
     bool left;         /* the worker ends itself: the rest of the group needs another */
     bool garbled;      /* something came over the worker's channel that is not the worker's */
     long long ticked;
+    struct fb_stopwatches watches; /* of the group's cases */
 };
 
 /* What ended the wait for a group. */
@@ -109,6 +111,7 @@ static enum fb_status take_record(struct supervisor *s, char *text)
         status = FB_OK;
         goto out;
     }
+    fb_stopwatches_compare(&s->watches, (size_t)index, &record);
     FB_TRY_OUT(deliver(s, (size_t)index, &record));
 out:
     fb_record_free(&record);
@@ -136,7 +139,8 @@ static void note_unread(struct supervisor *s, const char *why)
 static enum fb_status take_line(struct supervisor *s, char *line, bool *done)
 {
     char *rest;
-    switch (fb_word_take(line, &rest)) {
+    const enum fb_word word = fb_word_take(line, &rest);
+    switch (word) {
     case FB_WORD_DONE:
         *done = true;
         return FB_OK;
@@ -148,6 +152,9 @@ static enum fb_status take_line(struct supervisor *s, char *line, bool *done)
         return FB_OK;
     case FB_WORD_RECORD:
         return take_record(s, rest);
+    case FB_WORD_BEGIN:
+    case FB_WORD_END:
+        return fb_stopwatches_take(&s->watches, rest, word == FB_WORD_BEGIN, &s->garbled);
     default:
         s->garbled = true;
         return FB_OK;
@@ -270,6 +277,7 @@ static enum fb_status run_group(struct supervisor *s)
 {
     enum ending ending = WORKER_DIED;
     s->garbled = s->left = false;
+    fb_stopwatches_reset(&s->watches, s->group_count);
     if (!s->process.pid)
         FB_TRY(fb_process_start(&s->process, s->order->plugins, s->order->plugin_count, false));
     atomic_store(&s->process.beacon->index, -1);
@@ -333,7 +341,7 @@ enum fb_status fb_supervise(const struct fb_supervision *supervision, int *signa
     s.done = calloc(count, sizeof *s.done);
     s.group = calloc(count, sizeof *s.group);
     s.positions = calloc(count, sizeof *s.positions);
-    if (!s.done || !s.group || !s.positions) {
+    if (!s.done || !s.group || !s.positions || !fb_stopwatches_make(&s.watches, count)) {
         status = fb_fail(FB_NO_MEMORY, "no memory for %zu cases", count);
         goto out;
     }
@@ -346,6 +354,7 @@ out:
     if (!s.stop)
         sigprocmask(SIG_SETMASK, &before, NULL);
     sigaction(SIGPIPE, &pipe_before, NULL);
+    fb_stopwatches_free(&s.watches);
     free(s.done);
     free(s.group);
     free(s.positions);

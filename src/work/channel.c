@@ -56,3 +56,21 @@ enum fb_status fb_channel_done(struct fb_channel *channel)
     return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
                                     : FB_OK;
 }
+
+/* The supervisor wakes up on another processor, or on this one: it is given time for that, or it
+ * would take it from the span. */
+enum fb_status fb_channel_begin(struct fb_channel *channel, size_t index, enum fb_span span)
+{
+    fb_word_put(channel->records, FB_WORD_BEGIN, "%zu %d", index, (int)span);
+    if (fflush(channel->records))
+        return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
+    fb_clock_sleep(100e-6);
+    return FB_OK;
+}
+
+enum fb_status fb_channel_end(struct fb_channel *channel, size_t index, enum fb_span span)
+{
+    fb_word_put(channel->records, FB_WORD_END, "%zu %d", index, (int)span);
+    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
+                                    : FB_OK;
+}

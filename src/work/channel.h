@@ -26,6 +26,12 @@ enum fb_status fb_channel_send(struct fb_channel *channel, size_t index,
 /* Tells the supervisor that a file of inputs could not be read, and why. */
 enum fb_status fb_channel_unread(struct fb_channel *channel, const char *why);
 
+/* Tells the supervisor that a timed span is about to begin, and waits until it will have looked at
+ * its clock; or that it has ended. Spans that hold nothing (FB_SPAN_EMPTY) show what the telling
+ * takes. */
+enum fb_status fb_channel_begin(struct fb_channel *channel, size_t index, enum fb_span span);
+enum fb_status fb_channel_end(struct fb_channel *channel, size_t index, enum fb_span span);
+
 /* Tells the supervisor that the group is done. */
 enum fb_status fb_channel_done(struct fb_channel *channel);
 

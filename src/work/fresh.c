@@ -231,6 +231,23 @@ enum fb_status fb_fresh_arm(void *own)
     return fb_buffers_poison(&fresh->bench->buffers, fresh->pass);
 }
 
+static enum fb_span span_of(const struct fb_fresh *fresh)
+{
+    return fresh->pass == FB_PASS_FORWARD ? FB_SPAN_FORWARD : FB_SPAN_BACKWARD;
+}
+
+enum fb_status fb_fresh_begin(void *own)
+{
+    struct fb_fresh *fresh = own;
+    return fb_channel_begin(fresh->bench->shared->channel, fresh->bench->index, span_of(fresh));
+}
+
+enum fb_status fb_fresh_end(void *own)
+{
+    struct fb_fresh *fresh = own;
+    return fb_channel_end(fresh->bench->shared->channel, fresh->bench->index, span_of(fresh));
+}
+
 static enum fb_status fail(struct fb_fresh *fresh, const struct fb_fresh_copy *copy,
                            const struct fb_difference *d)
 {

@@ -49,6 +49,10 @@ void fb_fresh_close(struct fb_fresh *fresh);
  * holds what a forward left. */
 enum fb_status fb_fresh_arm(void *fresh);
 
+/* Next to the span: the supervisor looks at its clock. */
+enum fb_status fb_fresh_begin(void *fresh);
+enum fb_status fb_fresh_end(void *fresh);
+
 /* After a call that has ended. FB_CORRUPT, with `wrong` set, says which result is how far off. */
 enum fb_status fb_fresh_look(void *fresh);
 
