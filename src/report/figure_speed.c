@@ -59,11 +59,12 @@ static void add_record(struct fb_figure_data *data, const struct fb_record *r)
     point.panel = fb_chart_panel(&data->chart, panel);
     point.series = fb_chart_series(&data->chart, series);
     bool failed = r->outcome == FB_OUTCOME_FAIL;
-    bool timed = fb_record_done(r) && !failed;
+    bool timed = fb_record_ranked(r) && !failed;
     snprintf(state, sizeof state, "%s",
-             timed    ? "ok"
-             : failed ? "failed"
-                      : fb_value_name(fb_values_outcome, r->outcome));
+             timed               ? "ok"
+             : failed            ? "failed"
+             : fb_record_done(r) ? "clock"
+                                 : fb_value_name(fb_values_outcome, r->outcome));
     if (timed) {
         point.y = r->bwd.tflops;
         point.low = r->bwd.flops / r->bwd.ms_hi * 1e-9;

@@ -22,7 +22,7 @@ const size_t fb_figure_count = sizeof fb_figures / sizeof *fb_figures;
 
 bool fb_figure_timed(const struct fb_record *record, int dtype)
 {
-    return record->dtype == dtype && fb_record_done(record) && record->bwd.tflops > 0 &&
+    return record->dtype == dtype && fb_record_ranked(record) && record->bwd.tflops > 0 &&
            isfinite(record->bwd.tflops) && record->outcome != FB_OUTCOME_FAIL &&
            !fb_registry_is_idle(fb_text(record->variant));
 }

@@ -30,7 +30,8 @@ static double free_ms(const struct fb_group_view *group)
 {
     double least = NAN;
     for (size_t i = 0; i < group->count; i++)
-        if (is_free(group->records[i]) && !(group->records[i]->bwd.ms >= least))
+        if (is_free(group->records[i]) && fb_record_ranked(group->records[i]) &&
+            !(group->records[i]->bwd.ms >= least))
             least = group->records[i]->bwd.ms;
     return least;
 }

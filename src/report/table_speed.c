@@ -48,7 +48,7 @@ static double baseline_ms(const struct fb_group_view *group, const char *baselin
 {
     for (size_t i = 0; i < group->count; i++)
         if (!strcmp(fb_text(group->records[i]->variant), baseline) &&
-            !isnan(group->records[i]->bwd.ms))
+            !isnan(group->records[i]->bwd.ms) && fb_record_ranked(group->records[i]))
             return group->records[i]->bwd.ms;
     return NAN;
 }
@@ -78,7 +78,12 @@ static void put_times(struct fb_sheet *sheet, const struct fb_record *r, double 
     fb_sheet_four(sheet, r->fwd.ms);
     put_flagged(sheet, "%.2f", "%.2f!", r->bwd.ms / r->fwd.ms, SLOW_BACKWARD,
                 "a backward slower than 4 forwards (the model: 2.5)");
-    double relative = base / r->bwd.ms;
+    if (!fb_record_ranked(r))
+        fb_sheet_note(sheet,
+                      "! the clock of its process and the supervisor's differ, which saw %.4g ms: "
+                      "no rank",
+                      r->bwd.outside_ms);
+    const double relative = fb_record_ranked(r) ? base / r->bwd.ms : NAN;
     fb_sheet_real(sheet, relative < 100 ? "%.2fx" : "%.0fx", relative);
 }
 

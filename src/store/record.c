@@ -92,6 +92,11 @@ bool fb_record_done(const struct fb_record *record)
            record->outcome != FB_OUTCOME_HUNG;
 }
 
+bool fb_record_ranked(const struct fb_record *record)
+{
+    return fb_record_done(record) && record->bwd.clock != FB_CLOCK_DIFFERS;
+}
+
 const char *fb_record_word(const struct fb_record *record)
 {
     const bool silent = record->outcome == FB_OUTCOME_UNJUDGED;

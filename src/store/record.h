@@ -112,6 +112,9 @@ enum fb_status fb_samples_set(struct fb_pass_result *pass, const double *values,
 /* False for what was refused, crashed or hung: it has no numbers. */
 bool fb_record_done(const struct fb_record *record);
 
+/* May its backward's time stand beside others? Not where the supervisor's clock contradicts it. */
+bool fb_record_ranked(const struct fb_record *record);
+
 /* The outcome as reports say it: "" where there is nothing to be said, since nothing was judged. */
 const char *fb_record_word(const struct fb_record *record);
 

@@ -132,7 +132,7 @@ static enum fb_status set_limits(struct fb_fresh *fresh, const struct fb_judgeme
         const struct fb_metrics *m = metrics_of(judgement, copy->buffer);
         const double elements = (double)fb_tensor_elements(&copy->tensor);
         const double tiny = copy->tensor.dtype == FB_FP16 ? 0x1p-24 : 0x1p-120;
-        double square;
+        double square = 0;
         if (!m)
             return fb_fail(FB_INTERNAL, "%s is not judged", fb_buffer_name(copy->buffer));
         FB_TRY(square_of(fresh, copy, &square));

@@ -31,7 +31,8 @@ enum deed {
     TURN_CLOCK /* takes three fifths of its time off the clock of the process */
 };
 
-static int calls; /* backward calls of the variant at work: workers run one variant at a time here */
+static int
+    calls; /* backward calls of the variant at work: workers run one variant at a time here */
 
 static size_t floats(const struct fb_tensor *t)
 {
@@ -205,9 +206,9 @@ static void release(const struct fb_variant *self, struct fb_context *ctx, void 
 static const struct {
     const char *name;
     enum deed deed;
-} deeds[] = {{"honest", HONEST},   {"skip", SKIP},       {"zero", ZERO},
-             {"replay", REPLAY},   {"memo", MEMO},       {"one-row", ONE_ROW},
-             {"coarse", COARSE},   {"outside", OUTSIDE}, {"turned-clock", TURN_CLOCK}};
+} deeds[] = {{"honest", HONEST}, {"skip", SKIP},       {"zero", ZERO},
+             {"replay", REPLAY}, {"memo", MEMO},       {"one-row", ONE_ROW},
+             {"coarse", COARSE}, {"outside", OUTSIDE}, {"turned-clock", TURN_CLOCK}};
 
 enum { COUNT = sizeof deeds / sizeof *deeds };
 
