@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/philox.h"
+#include "data/philox.h"
 #include "core/status.h"
 
 /* bf16 and fp32 reach from 1e-38 to 1e38: six steps either way leave room for sums. fp16 is left

@@ -15,7 +15,7 @@
 #include "core/status.h"
 #include "core/host/blas.h"
 #include "measure/memory.h"
-#include "core/stats.h"
+#include "measure/stats.h"
 #include "measure/timer.h"
 
 /* Four GEMMs a call, so that caches that a flush emptied weigh no more on it than on a variant. */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/stats.h"
+#include "measure/stats.h"
 #include "measure/timer.h"
 
 void fb_phases_reset(struct fb_phases *phases)

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
+#include "core/host/clock.h"
 #include "core/numbers.h"
-#include "core/stats.h"
 #include "core/status.h"
 
 void fb_stopwatch_begin(struct fb_stopwatch *watch, double now)
@@ -27,14 +26,22 @@ enum fb_status fb_stopwatch_end(struct fb_stopwatch *watch, double now)
         watch->seconds = grown;
         watch->room = room;
     }
-    watch->seconds[watch->count++] = now - watch->begun;
+    const double seconds = now - watch->begun;
+    size_t at = watch->count++;
+    for (; at > 0 && watch->seconds[at - 1] > seconds; at--)
+        watch->seconds[at] = watch->seconds[at - 1];
+    watch->seconds[at] = seconds;
     watch->begun = 0;
     return FB_OK;
 }
 
 double fb_stopwatch_median(const struct fb_stopwatch *watch)
 {
-    return fb_stats_of(watch->seconds, watch->count).median;
+    const size_t middle = watch->count / 2;
+    if (!watch->count)
+        return NAN;
+    return watch->count % 2 ? watch->seconds[middle]
+                            : (watch->seconds[middle - 1] + watch->seconds[middle]) / 2;
 }
 
 void fb_stopwatch_free(struct fb_stopwatch *watch)

@@ -18,8 +18,8 @@
 
 /* Spans of one kind: the empty ones, or those of one pass of one case. */
 struct fb_stopwatch {
-    double begun; /* 0: none is under way */
-    double *seconds;
+    double begun;    /* 0: none is under way */
+    double *seconds; /* in ascending order */
     size_t count, room;
 };
 

@@ -15,7 +15,7 @@
 #include "measure/ceilings.h"
 #include "measure/machine.h"
 #include "measure/plausible.h"
-#include "core/stats.h"
+#include "measure/stats.h"
 #include "measure/timer.h"
 #include "work/fresh.h"
 

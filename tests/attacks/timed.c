@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * timed.c: kernels that are honest where they are checked and something else where they are timed,
- * around the kernel of examples/plugin. doc/threat-model.md names what finds each.
+ * around the kernel of examples/plugin (tests/work/test_timed.sh).
  */
 #define _GNU_SOURCE
 #define fb_plugin_variants honest_variants

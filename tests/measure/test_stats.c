@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/stats.h"
+#include "measure/stats.h"
 #include "tests/tap.h"
 
 static void test_small(void)

@@ -3,8 +3,8 @@
  * stats.h: what is said about a list of samples. Every summary in a table is made here from the raw
  * samples, so that it can be made again from the file.
  */
-#ifndef FB_CORE_STATS_H
-#define FB_CORE_STATS_H
+#ifndef FB_MEASURE_STATS_H
+#define FB_MEASURE_STATS_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/stats.h"
+#include "measure/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
