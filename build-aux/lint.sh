@@ -45,7 +45,7 @@ report "in no file list (files.am, variants.am, Makefile.am)" < <(
     tracked '*.am' | xargs cat /dev/null | tr -s ' \t\\' '\n' | awk '
         NR == FNR { listed[$0] = 1; next }
         { stem = $0; sub(/\.[^.]*$/, "", stem) }
-        !($0 in listed) && !(stem in listed)' - <(printf '%s\n' "${sources[@]}"))
+        !($0 in listed) && !(stem in listed)' - <(printf '%s\n' "${sources[@]}" && tracked 'doc/*'))
 # Apart from lists by nature (tests, results, variants), and from the CPU's kernels: 27 with their headers.
 report "a folder of more than 30 files" < <(tracked | grep -vE '^(tests|results|variants|kernels/cpu)/' |
     sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 }')

@@ -56,24 +56,10 @@ LEVELS = "the same bits in every run   D1: at rest   D2: under a second load   D
 NOTE = "D3, in another batch, stands in the table" . (ANY_CUT ? "      " . NOTE_CUT : "")
 
 set multiplot
-eval TITLES
 set label 14 LEVELS at screen 0.5, screen from_top(HEIGHT - 25) center font fs(8) textcolor rgb '#606060'
-set lmargin at screen from_left(10)
-set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(KEY_TOP)
-set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
-unset border
-unset tics
-unset grid
-set xrange [0:1]
-set yrange [0:1]
+eval HEAD_BEGIN
 plot for [s = 1:NS] (USED[s] ? -1 : NaN) with boxes lc rgb SHADE[s] title (USED[s] ? SERIES[s] : "")
-unset label
-unset key
-set border 3 lc rgb INK
-set xtics nomirror out textcolor rgb INK
-set ytics nomirror out textcolor rgb INK
+eval HEAD_END
 set ytics scale 0
 set grid xtics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set xrange [0:XMOST]

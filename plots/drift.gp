@@ -19,23 +19,9 @@ low(dummy) = (strcol(3) eq "NaN" || column(3) <= 0) ? column(2) : column(3)
 high(dummy) = (strcol(4) eq "NaN") ? column(2) : column(4)
 
 set multiplot
-eval TITLES
-set lmargin at screen from_left(10)
-set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(KEY_TOP)
-set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
-unset border
-unset tics
-unset grid
-set xrange [0:1]
-set yrange [0:1]
+eval HEAD_BEGIN
 plot for [s = 1:NS] -1 with linespoints lw 2 ps 1 pt point(s) lc rgb color(s) title SERIES[s]
-unset label
-unset key
-set border 3 lc rgb INK
-set xtics nomirror out textcolor rgb INK
-set ytics nomirror out textcolor rgb INK
+eval HEAD_END
 set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set logscale x 2
 set logscale y 10

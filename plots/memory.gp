@@ -20,31 +20,17 @@ point_size(s) = 0.9 + 0.9 * (NS - s) / NS
 
 set multiplot
 
-# Title and key, in a plot of their own: inside the panel the key would hide points.
-eval TITLES
-set lmargin at screen from_left(10)
-set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(KEY_TOP)
-set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
-unset border
-unset tics
-unset grid
-set xrange [0:1]
-set yrange [0:1]
+# Inside the panel the key would hide points.
+eval HEAD_BEGIN
 plot for [s = 1:NS - 1] -1 with linespoints lw line_width(s) ps point_size(s) \
          pt point(s) lc rgb color(s) title SERIES[s], \
      -1 with lines dt 2 lw 1.5 lc rgb INK title SERIES[NS]
-unset label
-unset key
+eval HEAD_END
 
 set lmargin at screen from_left(104)
 set rmargin at screen from_left(WIDTH - 24)
 set tmargin at screen from_top(HEAD + 10)
 set bmargin at screen from_top(HEIGHT - 70)
-set border 3 lc rgb INK
-set xtics nomirror out textcolor rgb INK
-set ytics nomirror out textcolor rgb INK
 set grid xtics ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set logscale x 2
 set logscale y 10

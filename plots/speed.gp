@@ -47,25 +47,10 @@ ANY_CUT = 0
 stats $DATA using (ANY_CUT = ANY_CUT || cut(0), 0) nooutput
 NOTE = ANY_CUT ? NOTE_CUT : ""
 
-# Title and key, in a plot of their own across the figure.
-eval TITLES
-set lmargin at screen from_left(10)
-set rmargin at screen from_left(WIDTH - 10)
-set tmargin at screen from_top(KEY_TOP)
-set bmargin at screen from_top(HEAD - 4)
-set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN textcolor rgb INK
-unset border
-unset tics
-unset grid
-set xrange [0:1]
-set yrange [0:1]
+eval HEAD_BEGIN
 plot for [s = 1:NS] -1 with boxes lc rgb color(s) title SERIES[s], \
      (has_ceiling ? -1 : NaN) with lines dt 2 lc rgb FAINT title (has_ceiling ? "GEMM" : "")
-unset label
-unset key
-set border 3 lc rgb INK
-set xtics nomirror out textcolor rgb INK
-set ytics nomirror out textcolor rgb INK
+eval HEAD_END
 set xtics scale 0
 set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set yrange [0:YTOP]

@@ -99,15 +99,23 @@ from_top(y) = 1 - real(y) / HEIGHT
 NOTE_CUT = "→  the 95 % interval of the median goes further than drawn"
 NOTE = ""
 
-# Title, subtitle and a note at the foot; set again after each `unset label`.
-TITLES = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
+# Axes, as every panel has them.
+AXES = "set border 3 lc rgb INK; set xtics nomirror out textcolor rgb INK; " . \
+    "set ytics nomirror out textcolor rgb INK"
+
+# The head of a figure is a plot of its own across it: `eval HEAD_BEGIN`, a plot of nothing that
+# gives the key its entries, `eval HEAD_END`. Title, subtitle and a note at the foot go with it.
+HEAD_BEGIN = "set label 11 TITLE at screen 0.5, screen from_top(18) center font fs(12) " . \
     "textcolor rgb INK; set label 12 SUBTITLE at screen 0.5, screen from_top(38) center " . \
     "font fs(9) textcolor rgb '#606060'; set label 13 NOTE at screen 0.5, " . \
-    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'"
+    "screen from_top(HEIGHT - 9) center font fs(8) textcolor rgb '#606060'; " . \
+    "set lmargin at screen from_left(10); set rmargin at screen from_left(WIDTH - 10); " . \
+    "set tmargin at screen from_top(KEY_TOP); set bmargin at screen from_top(HEAD - 4); " . \
+    "set key center center horizontal Left reverse maxrows KEY_ROWS samplen SAMPLEN " . \
+    "textcolor rgb INK; unset border; unset tics; unset grid; set xrange [0:1]; set yrange [0:1]"
+HEAD_END = "unset label; unset key; " . AXES
 
-set border 3 lc rgb INK
-set xtics nomirror out textcolor rgb INK
-set ytics nomirror out textcolor rgb INK
+eval AXES
 set grid ytics back lt 1 lc rgb "#d8d8d8" lw 0.7
 set style fill solid border lc rgb INK
 set errorbars small

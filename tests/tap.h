@@ -75,8 +75,8 @@ __attribute__((format(printf, 3, 4), unused)) static bool tap_is_real(double got
     snprintf(left, sizeof left, "%.17g", got);
     snprintf(right, sizeof right, "%.17g", want);
     va_start(arguments, format);
-    bool passed = tap_compared(got == want || (got != got && want != want),
-                               left, right, format, arguments);
+    bool passed =
+        tap_compared(got == want || (got != got && want != want), left, right, format, arguments);
     va_end(arguments);
     return passed;
 }

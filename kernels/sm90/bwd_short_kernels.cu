@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * bwd_short_kernels.cu: the sm_90a backward of short sequences for one head size, FB_HEAD_DIM.
+ *
+ * When the form fits, its workspace and its launch; idea, budgets, barriers and determinism stand
+ * in bwd_short.cuh. An object of its own: beside other kernels in one file ptxas spilled registers
+ * of this one.
  */
 #include "kernels/sm90/bwd_short.cuh"
 #include "kernels/sm90/bwd_short.h"

@@ -4,6 +4,7 @@
  * (bwd_wide.cuh), as constants.
  *
  * Shared memory, KiB: K 32, V 32, Q ring 64, dO ring 64, P ring 32, LSE and delta 1: 225 of 227.
+ * Registers of an MMA thread: 128 for its gradient, of 64 x 256 a warpgroup.
  */
 #ifndef FB_KERNELS_SM90_BWD_WIDE_CONFIG_CUH
 #define FB_KERNELS_SM90_BWD_WIDE_CONFIG_CUH

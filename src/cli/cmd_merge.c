@@ -66,8 +66,8 @@ enum fb_status fb_cmd_merge(int argc, char **argv, int *exit_status)
                        "merge: name OUT and at least one file; see flashback merge --help");
     FB_TRY(check_out(argv[optind]));
     const char *const *files = (const char *const *)argv + optind + 1;
-    FB_TRY(fb_results_merge_variants(&results, files, (size_t)(argc - optind - 1), only.value,
-                                     only.count, &notes));
+    FB_TRY(fb_results_merge(&results, files, (size_t)(argc - optind - 1), only.value, only.count,
+                            &notes));
     print_notes(notes);
     enum fb_status status = fb_results_write(&results, argv[optind]);
     if (status == FB_OK)

@@ -80,16 +80,6 @@ float fb_fp16_to_float(uint16_t bits)
     return float_of(sign | (exponent + 127 - 15) << 23 | mantissa << 13);
 }
 
-uint16_t fb_float_to_bf16(float value)
-{
-    return narrow((double)value, bf16);
-}
-
-uint16_t fb_float_to_fp16(float value)
-{
-    return narrow((double)value, fp16);
-}
-
 uint16_t fb_double_to_bf16(double value)
 {
     return narrow(value, bf16);

@@ -12,8 +12,6 @@
 
 float fb_bf16_to_float(uint16_t bits);
 float fb_fp16_to_float(uint16_t bits);
-uint16_t fb_float_to_bf16(float value);
-uint16_t fb_float_to_fp16(float value);
 /* From double in one rounding (double to float to half would round twice). Magnitudes that round
  * beyond the largest finite value become infinite. */
 uint16_t fb_double_to_bf16(double value);

@@ -4,6 +4,12 @@
  * locale is, reals that read back to the same bits (up to %.17g), null for NaN. Commas are put by
  * the writer. A failed allocation is remembered and told by fb_json_text.
  *
+ * jansson, which reads all JSON, does not write it. 20,000 records of results/ take it two thirds
+ * of the time (2.5 s, here 3.9 s), but its 2.14 prints 0.1 as 0.10000000000000001 and takes no
+ * number that is already text, so that what people read loses its shortest digits; and it drops a
+ * text that is not UTF-8, a message in Latin-1 from a driver say, where this takes the byte for a
+ * letter.
+ *
  *     struct fb_json json;
  *     fb_json_init(&json);
  *     fb_json_begin(&json, NULL, '{');

@@ -35,11 +35,6 @@ static const struct {
     {"ps", ps_names, COUNT(ps_names)},    {"delta", delta_names, COUNT(delta_names)},
     {"lse", lse_names, COUNT(lse_names)}, {"round", round_names, COUNT(round_names)}};
 
-const char *fb_acc_name(enum fb_acc acc)
-{
-    return (unsigned)acc < COUNT(acc_names) ? acc_names[acc] : "?";
-}
-
 static void to_values(const struct fb_numerics *n, int value[ITEM_COUNT])
 {
     value[0] = (int)n->dkv;

@@ -23,8 +23,6 @@ void fb_numerics_print(const struct fb_numerics *numerics, char text[FB_NUMERICS
 bool fb_numerics_equal(const struct fb_numerics *a, const struct fb_numerics *b);
 bool fb_numerics_is_standard(const struct fb_numerics *numerics);
 
-const char *fb_acc_name(enum fb_acc acc);
-
 /* The items one by one, in the order of struct fb_numerics. */
 enum { FB_NUMERICS_PS = 2, FB_NUMERICS_ITEMS = 6 };
 const char *fb_numerics_item_name(int item);             /* "dkv" */

@@ -348,6 +348,8 @@ static const struct {
     {"layout", false, 0, take_layout},
 };
 
+#define GIVEN_TWICE "%s is given twice (n= sets nq and nk, causal sets mask)"
+
 enum { ITEM_COUNT = sizeof items / sizeof *items };
 
 static enum fb_status refuse_item(const char *item)
@@ -373,11 +375,7 @@ static enum fb_status sort_items(char *text, char *value[ITEM_COUNT])
         if (row == ITEM_COUNT || items[row].flag == (equals != NULL))
             return refuse_item(item);
         if (value[row] || set & items[row].sets)
-            return fb_status_about(fb_fail(FB_USAGE,
-                                           "%s is given twice (n= sets nq and nk, causal sets "
-                                           "mask)",
-                                           items[row].key),
-                                   items[row].key);
+            return fb_status_about(fb_fail(FB_USAGE, GIVEN_TWICE, items[row].key), items[row].key);
         set |= items[row].sets;
         value[row] = equals ? equals + 1 : item;
     }

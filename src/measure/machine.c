@@ -238,11 +238,3 @@ void fb_machine_facts(struct fb_machine_facts *facts)
     add_gpu(facts);
     add_build(facts);
 }
-
-const char *fb_machine_find(const struct fb_machine_facts *facts, const char *key)
-{
-    for (size_t i = 0; i < facts->count; i++)
-        if (!strcmp(facts->fact[i].key, key))
-            return facts->fact[i].value;
-    return NULL;
-}

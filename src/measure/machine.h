@@ -32,7 +32,4 @@ struct fb_machine_facts {
  * blas_version, blas_core, openmp, threads. */
 void fb_machine_facts(struct fb_machine_facts *facts);
 
-/* NULL if there is no such key. */
-const char *fb_machine_find(const struct fb_machine_facts *facts, const char *key);
-
 #endif

@@ -79,14 +79,3 @@ double fb_stats_half_width(const struct fb_stats *stats)
         return INFINITY;
     return (stats->hi - stats->lo) / stats->median / 2;
 }
-
-double fb_stats_geomean(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!(values[i] > 0))
-            return NAN;
-        sum += log(values[i]);
-    }
-    return count ? exp(sum / (double)count) : NAN;
-}

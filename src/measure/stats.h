@@ -31,7 +31,4 @@ int fb_stats_median_ranks(size_t count, size_t *lo, size_t *hi);
  * there is none. */
 double fb_stats_half_width(const struct fb_stats *stats);
 
-/* exp(mean(log)); NaN for none or for a value that is not positive. */
-double fb_stats_geomean(const double *values, size_t count);
-
 #endif

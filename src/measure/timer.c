@@ -64,12 +64,6 @@ void fb_flush_run(struct fb_flush *flush)
     flush->run(flush);
 }
 
-void fb_flush_free(struct fb_flush *flush)
-{
-    free(flush->data);
-    memset(flush, 0, sizeof *flush);
-}
-
 /* ---- Sampling -----------------------------------------------------------------------------------
  */
 
@@ -82,12 +76,6 @@ void fb_sampling_default(struct fb_sampling *sampling)
                                      .interval = 0.01,
                                      .max_rest = 1,
                                      .sustained_seconds = 2};
-}
-
-const char *fb_stop_name(enum fb_stop stop)
-{
-    static const char *const names[] = {"interval", "samples", "seconds", "failed", "lost"};
-    return (size_t)stop < sizeof names / sizeof *names ? names[stop] : "unknown";
 }
 
 static bool fail_series(struct fb_series *series, enum fb_status status)

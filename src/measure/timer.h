@@ -39,7 +39,6 @@ struct fb_flush {
 /* bytes = 0: sized from the machine's caches (fb_flush_bytes). */
 enum fb_status fb_flush_make(struct fb_flush *flush, size_t bytes);
 void fb_flush_run(struct fb_flush *flush);
-void fb_flush_free(struct fb_flush *flush);
 /* 1.25 times the largest cache, 32 MiB to 1 GiB. */
 size_t fb_flush_bytes(void);
 
@@ -103,7 +102,6 @@ struct fb_series {
 enum fb_status fb_sample(struct fb_timer *timer, const struct fb_sampling *sampling,
                          struct fb_series *series, int count);
 void fb_series_free(struct fb_series *series);
-const char *fb_stop_name(enum fb_stop stop); /* "interval", "samples", "seconds", "failed" */
 
 /* ---- Phases -----------------------------------------------------------------------------------
  */

@@ -112,14 +112,6 @@ size_t fb_chart_distinct_x(const struct fb_chart *chart, size_t panel)
     return rank_below(chart, panel, INFINITY);
 }
 
-size_t fb_chart_good_points(const struct fb_chart *chart)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < chart->point_count; i++)
-        count += isfinite(chart->points[i].y);
-    return count;
-}
-
 /* A whisker longer than this part of its bar does not make the other bars small: it is cut off. */
 #define LONG_WHISKER 1.25
 

@@ -54,9 +54,6 @@ void fb_chart_add(struct fb_chart *chart, const struct fb_point *point);
 /* Distinct values of x in a panel, or in all for panel >= panel_count. */
 size_t fb_chart_distinct_x(const struct fb_chart *chart, size_t panel);
 
-/* Points with a y that is a number. */
-size_t fb_chart_good_points(const struct fb_chart *chart);
-
 /* Variables and the datablock. */
 void fb_chart_write(const struct fb_chart *chart, FILE *out);
 

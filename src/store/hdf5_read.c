@@ -337,11 +337,6 @@ enum fb_status fb_hdf5_read(struct fb_results *results, const char *path)
     return status;
 }
 
-int fb_results_open_objects(void)
-{
-    return (int)H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
-}
-
 void fb_results_library_version(char text[32])
 {
     unsigned major = 0, minor = 0, release = 0;

@@ -137,9 +137,8 @@ static enum fb_status tell_missing(const struct fb_results *all, char **notes)
     return FB_OK;
 }
 
-enum fb_status fb_results_merge_variants(struct fb_results *results, const char *const *paths,
-                                         size_t count, const char *const *variants,
-                                         size_t variant_count, char **notes)
+enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
+                                const char *const *variants, size_t variant_count, char **notes)
 {
     enum fb_status status = FB_OK;
     fb_results_init(results);
@@ -156,10 +155,4 @@ out:
     free(*notes);
     *notes = NULL;
     return status;
-}
-
-enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
-                                char **notes)
-{
-    return fb_results_merge_variants(results, paths, count, NULL, 0, notes);
 }

@@ -88,22 +88,14 @@ enum fb_status fb_results_check_target(const char *path);
  * at path as it was. */
 enum fb_status fb_results_write(const struct fb_results *results, const char *path);
 
-/* Makes one set out of several files: shards, or experiments that belong together. A key that
- * occurs twice on the same machine (host, cpu_model and gpu_uuid): the file named later wins. On
- * two machines: FB_USAGE, since neither number is *the* number. FB_CORRUPT: a journal is damaged
- * before its last line. *notes (malloc'd, may be NULL) gets one line a remark: replaced records,
- * a torn tail, shards that are missing. */
+/* Makes one set out of several files: shards, or experiments that belong together; with variants
+ * of these alone, each of which some file must have (FB_USAGE). A key that occurs twice on the same
+ * machine (host, cpu_model and gpu_uuid): the file named later wins. On two machines: FB_USAGE,
+ * since neither number is *the* number. FB_CORRUPT: a journal is damaged before its last line.
+ * *notes (malloc'd, may be NULL) gets one line a remark: replaced records, a torn tail, and where
+ * no variants are named shards that are missing. */
 enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
-                                char **notes);
-
-/* The same of these variants alone, each of which some file must have (FB_USAGE); shards are not
- * missed. */
-enum fb_status fb_results_merge_variants(struct fb_results *results, const char *const *paths,
-                                         size_t count, const char *const *variants,
-                                         size_t variant_count, char **notes);
-
-/* Objects of the HDF5 library that are open: 0 between the calls above. For tests. */
-int fb_results_open_objects(void);
+                                const char *const *variants, size_t variant_count, char **notes);
 
 /* "1.10.8": the library this program runs with. Fits any caller for 32 bytes. */
 void fb_results_library_version(char text[32]);

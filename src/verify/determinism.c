@@ -151,11 +151,6 @@ void fb_determinism_add_same(struct fb_determinism *d)
     d->runs++;
 }
 
-bool fb_determinism_holds(const struct fb_determinism *d)
-{
-    return d->runs >= 2 && d->differing == 0;
-}
-
 /* Two addends commute. Of three in another order one fp32 sum in five differs, but after the
  * rounding to bf16 one in 60000. */
 bool fb_determinism_meaningful(enum fb_dtype dtype, int64_t elements, int64_t key_tiles)

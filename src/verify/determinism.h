@@ -28,8 +28,6 @@ void fb_determinism_init(struct fb_determinism *d);
 enum fb_status fb_determinism_add(struct fb_determinism *d, const struct fb_tensor *tensor);
 /* Adds a run of which it is known that its bits are those of the first. */
 void fb_determinism_add_same(struct fb_determinism *d);
-/* True with at least two runs, all of the same bits. */
-bool fb_determinism_holds(const struct fb_determinism *d);
 void fb_determinism_free(struct fb_determinism *d);
 
 /* The fewest elements and key tiles for which "deterministic" means something: with fewer, an

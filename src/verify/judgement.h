@@ -38,8 +38,6 @@ struct fb_judgement {
                          exact data that a declared rounding leaves inexact */
 };
 
-const char *
-fb_verdict_name(enum fb_verdict verdict);         /* "pass", "fail", "not-checkable", "absent" */
 const char *fb_judged_name(enum fb_judged which); /* "o", "lse", "dq", ... */
 
 #endif

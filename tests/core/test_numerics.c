@@ -60,7 +60,6 @@ int main(void)
     tap_ok(fb_numerics_parse(&n, "round=row,dkv=bf16-stochastic") == FB_OK &&
                n.dkv == FB_ACC_BF16_STOCHASTIC && n.round == FB_ROUND_ROW && n.dq == FB_ACC_FP32,
            "items in any order, the rest standard");
-    tap_is(fb_acc_name(FB_ACC_FP64), "fp64", "accumulators have names");
     check_refused("dkv=fp8", "dkv=fp8 is not one of fp32, bf16, bf16-stochastic");
     check_refused("round=", "round= is not one of tile, row");
     check_refused("ps=FP32", "ps=FP32 is not one of in, fp32");

@@ -33,28 +33,30 @@ static int round_trip(int dist, int step)
 {
     struct fb_recipe recipe = {.dist = dist, .seed = UINT64_MAX / (uint64_t)(step + 1)}, again;
     char text[FB_RECIPE_TEXT];
+    bool same;
     for (int i = 0; i < FB_RECIPE_PARAMS && fb_recipe_forms[dist].param[i].key; i++) {
         const struct fb_param *p = &fb_recipe_forms[dist].param[i];
         recipe.param[i] = step ? p->least + (p->most - p->least) * step / 7.0 : p->value;
     }
     fb_recipe_print(&recipe, text);
-    return fb_recipe_parse(&again, text) == FB_OK && fb_recipe_equal(&recipe, &again);
+    if (fb_recipe_parse(&again, text) != FB_OK)
+        return 0;
+    same = recipe.dist == again.dist && recipe.seed == again.seed;
+    for (int i = 0; i < FB_RECIPE_PARAMS; i++)
+        same = same && recipe.param[i] == again.param[i];
+    return same;
 }
 
 static void test_text(void)
 {
     int good = 0, total = 0, named = 0;
-    const char *name, *summary;
-    char params[FB_RECIPE_TEXT];
     for (int dist = 0; dist < fb_recipe_form_count; dist++) {
         for (int step = 0; step <= 7; step++, total++)
             good += round_trip(dist, step);
-        named += fb_recipe_describe(dist, &name, &summary, params) && *name && *summary;
+        named += *fb_recipe_forms[dist].name && *fb_recipe_forms[dist].summary;
     }
     tap_ok(good == total, "parse(print(r)) == r for %d of %d recipes", good, total);
-    tap_ok(named == fb_recipe_form_count &&
-               !fb_recipe_describe(fb_recipe_form_count, &name, &summary, params),
-           "%d distributions are described", named);
+    tap_is_int(named, fb_recipe_form_count, "all distributions are described");
     check_canonical("randn@1", "randn@1");
     check_canonical("randn:sigma=1@1", "randn@1");
     check_canonical("channel:q=2:index=5@18446744073709551615",

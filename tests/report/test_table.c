@@ -283,9 +283,8 @@ static void test_nothing(void)
 /* Of five cases two failed, one crashed and two were refused, one of them with the first reason. */
 static void test_fates(void)
 {
-    static const enum fb_outcome outcomes[] = {FB_OUTCOME_REFUSED, FB_OUTCOME_CRASHED,
-                                               FB_OUTCOME_FAIL, FB_OUTCOME_REFUSED,
-                                               FB_OUTCOME_FAIL};
+    static const int outcomes[] = {FB_OUTCOME_REFUSED, FB_OUTCOME_CRASHED, FB_OUTCOME_FAIL,
+                                   FB_OUTCOME_REFUSED, FB_OUTCOME_FAIL};
     static const char fates[] = ": of 5 cases 2 failed the check, 1 crashed, 2 refused; the first "
                                 "reason: reason 2;";
     struct fb_results results;
@@ -295,7 +294,7 @@ static void test_fates(void)
         fb_record_init(&record);
         fb_text_set(&record.key, "case %zu", i);
         fb_text_set(&record.variant, "cpu-split");
-        record.outcome = (int)outcomes[i];
+        record.outcome = outcomes[i];
         fb_text_set(&record.reason, "reason %zu", i);
         fb_results_add(&results, &record);
     }

@@ -40,24 +40,34 @@ static char *put(const char *name, const char *host, int shard, int shards, int 
     return path;
 }
 
-int main(void)
-{
-    if (!mkdtemp(folder))
-        return 99;
-    char *one = put("1.h5", "here", 0, 3, 0, 4, 0), *two = put("2.h5", "here", 1, 3, 4, 9, 0),
-         *three = put("3.h5", "there", 2, 3, 9, 11, 0), *again = put("4.h5", "here", 0, 3, 2, 4, 7),
-         *rival = put("5.h5", "there", 0, 3, 3, 4, 7), *other, *notes;
-    struct fb_results all;
-    variant = "cpu-ordered";
-    other = put("6.h5", "there", 0, 3, 1, 4, 7);
+/* The files of a test, and what is merged. */
+static char *one, *two, *three, *again, *rival, *other;
+static struct fb_results all;
+static char *notes;
 
-    const char *const shards[] = {one, two, three};
-    tap_ok(fb_results_merge(&all, shards, 3, &notes) == FB_OK && all.record_count == 11 && !notes,
+static enum fb_status merge(const char *const *paths, size_t count, const char *const *variants,
+                            size_t variant_count)
+{
+    fb_status_clear();
+    return fb_results_merge(&all, paths, count, variants, variant_count, &notes);
+}
+
+static void forget(void)
+{
+    fb_results_free(&all);
+    free(notes);
+    notes = NULL;
+}
+
+static void test_shards(void)
+{
+    const char *const shards[] = {one, two, three}, *const part[] = {one, three};
+    size_t wrong = 0;
+    tap_ok(merge(shards, 3, NULL, 0) == FB_OK && all.record_count == 11 && !notes,
            "three shards make the whole");
     tap_ok(all.run_count == 3 && all.records[0].run == 0 && all.records[4].run == 1 &&
                all.records[10].run == 2 && !strcmp(fb_run_get(&all.runs[2], "host"), "there"),
            "each record keeps its run");
-    size_t wrong = 0;
     for (int i = 0; i < 11; i++) {
         struct fb_record wanted;
         make_numbered(&wanted, i, 3);
@@ -66,48 +76,65 @@ int main(void)
         fb_record_free(&wanted);
     }
     tap_is_int((long long)wrong, 0, "and its values");
-    fb_results_free(&all);
-
-    const char *const part[] = {one, three};
-    bool merged = fb_results_merge(&all, part, 2, &notes) == FB_OK;
+    forget();
+    bool merged = merge(part, 2, NULL, 0) == FB_OK;
     tap_ok(merged && strstr(fb_text(notes), "1 of 3 shards are missing"),
            "a missing shard is told: %.*s", (int)strcspn(fb_text(notes), "\n"), fb_text(notes));
-    fb_results_free(&all);
-    free(notes);
+    forget();
+}
 
-    const char *const twice[] = {one, two, three, again};
-    tap_ok(fb_results_merge(&all, twice, 4, &notes) == FB_OK && all.record_count == 11 &&
+static void test_twice(void)
+{
+    const char *const twice[] = {one, two, three, again}, *const rivals[] = {one, rival};
+    tap_ok(merge(twice, 4, NULL, 0) == FB_OK && all.record_count == 11 &&
                all.records[3].bwd.ms == 7 && all.records[3].run == 3 && all.records[1].bwd.ms != 7,
            "a case measured again on the same machine replaces the older one");
     tap_ok(notes && strstr(notes, "2 cases replace"), "and that is told");
-    fb_results_free(&all);
-    free(notes);
-
-    const char *const rivals[] = {one, rival};
-    fb_status_clear();
-    tap_ok(fb_results_merge(&all, rivals, 2, &notes) == FB_USAGE && !notes &&
+    forget();
+    tap_ok(merge(rivals, 2, NULL, 0) == FB_USAGE && !notes &&
                strstr(fb_status_message(), "host: here, there"),
            "one case on two machines is refused: %s", fb_status_message());
-    fb_results_free(&all);
+    forget();
+}
 
+static void test_variants(void)
+{
     const char *const mixed[] = {one, other}, *const named[] = {"cpu-ordered", "cpu-nobody"};
-    merged = fb_results_merge_variants(&all, mixed, 2, named, 1, &notes) == FB_OK;
+    bool merged = merge(mixed, 2, named, 1) == FB_OK;
     tap_ok(merged && !notes && all.record_count == 3 &&
                !strcmp(fb_text(all.records[0].variant), "cpu-ordered") && all.records[0].run == 1,
            "one variant of files that disagree about another; shards are not missed");
-    fb_results_free(&all);
-    fb_status_clear();
-    tap_ok(fb_results_merge_variants(&all, mixed, 2, named, 2, &notes) == FB_USAGE && !notes &&
-               !all.record_count && strstr(fb_status_message(), "cpu-nobody"),
+    forget();
+    tap_ok(merge(mixed, 2, named, 2) == FB_USAGE && !notes && !all.record_count &&
+               strstr(fb_status_message(), "cpu-nobody"),
            "a variant that no file has: %s", fb_status_message());
+    forget();
+}
 
+static void test_absent(void)
+{
     const char *const absent[] = {one, "/nonexistent.h5"};
-    fb_status_clear();
-    tap_ok(fb_results_merge(&all, absent, 2, &notes) == FB_IO && !notes && !all.record_count,
+    tap_ok(merge(absent, 2, NULL, 0) == FB_IO && !notes && !all.record_count,
            "a file that is not there: %s", fb_status_message());
-    fb_results_free(&all);
+    forget();
+}
 
-    char *paths[] = {one, two, three, again, rival, other};
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 99;
+    one = put("1.h5", "here", 0, 3, 0, 4, 0);
+    two = put("2.h5", "here", 1, 3, 4, 9, 0);
+    three = put("3.h5", "there", 2, 3, 9, 11, 0);
+    again = put("4.h5", "here", 0, 3, 2, 4, 7);
+    rival = put("5.h5", "there", 0, 3, 3, 4, 7);
+    variant = "cpu-ordered";
+    other = put("6.h5", "there", 0, 3, 1, 4, 7);
+    test_shards();
+    test_twice();
+    test_variants();
+    test_absent();
+    char *const paths[] = {one, two, three, again, rival, other};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         unlink(paths[i]);
         free(paths[i]);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/numerics.h"
+#include "core/problem.h"
 #include "core/status.h"
 #include "tests/report/make_records.h"
 #include "tests/tap.h"
@@ -86,6 +88,11 @@ static void test_bad_text(void)
                                       "{\"seed\":\"-1\"}",
                                       "{\"seed\":\"18446744073709551616\"}",
                                       "{\"variant\":3}",
+                                      "{\"mask\":1}",
+                                      "{\"mask\":\"casual\"}",
+                                      "{\"outcome\":\"done\"}",
+                                      "{\"status\":\"asleep\"}",
+                                      "{\"dq_verdict\":\"refused\"}",
                                       "{\"b\":1,\"b\":2}",
                                       "{\"bwd_ms_samples\":3}",
                                       "{\"bwd_ms_samples\":[1,\"x\"]}"};
@@ -122,6 +129,110 @@ static void test_table(void)
     tap_ok(fb_record_tensor(&record, "dsink") == &record.tensor.dsink &&
                !fb_record_tensor(&record, "p"),
            "tensors are found by name");
+}
+
+/* The value of an item of numerics, as the language reads the name. */
+static int language_value(const char *item, const char *name)
+{
+    struct fb_numerics n;
+    char text[64];
+    snprintf(text, sizeof text, "%s=%s", item, name);
+    if (fb_numerics_parse(&n, text) != FB_OK)
+        return FB_MISSING_ENUM;
+    return !strcmp(item, "dkv")     ? (int)n.dkv
+           : !strcmp(item, "ps")    ? (int)n.ps
+           : !strcmp(item, "delta") ? (int)n.delta
+           : !strcmp(item, "lse")   ? (int)n.lse
+                                    : (int)n.round;
+}
+
+/* Lists of which the constants are flashback.h's have the names of the languages of problems and
+ * numerics, all of them. */
+static void test_names(void)
+{
+    static const struct {
+        const char *item;
+        const struct fb_value *values;
+        int count;
+    } lists[] = {{"dkv", fb_values_acc, 8},
+                 {"ps", fb_values_ps, 2},
+                 {"delta", fb_values_delta, 3},
+                 {"lse", fb_values_lse, 2},
+                 {"round", fb_values_round, 2}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        int count = 0;
+        for (const struct fb_value *v = lists[i].values; v->name; v++, count++)
+            tap_is_int(language_value(lists[i].item, v->name), v->value, "%s=%s", lists[i].item,
+                       v->name);
+        tap_is_int(count, lists[i].count, "all of %s=", lists[i].item);
+    }
+    for (int i = FB_FP32; i <= FB_FP16; i++)
+        tap_is(fb_value_name(fb_values_dtype, i), fb_dtype_name((enum fb_dtype)i), "dtype %d", i);
+    for (int i = FB_MASK_FULL; i <= FB_MASK_CAUSAL_TOPLEFT; i++)
+        tap_is(fb_value_name(fb_values_mask, i), fb_mask_name((enum fb_mask)i), "mask %d", i);
+}
+
+/* Every name of every list there and back; and what is missing, unknown, or of no bit. */
+static void test_values(void)
+{
+    size_t wrong = 0;
+    char room[FB_SET_TEXT];
+    struct fb_record record;
+    fb_record_init(&record);
+    for (size_t i = 0; i < fb_column_count; i++)
+        for (const struct fb_value *v = fb_columns[i].values; v && v->name; v++) {
+            fb_column_take(&fb_columns[i], &record, v->name);
+            wrong += strcmp(fb_column_text(&fb_columns[i], &record, room), v->name) != 0;
+        }
+    tap_is_int((long long)wrong, 0, "all names of all columns survive");
+    const struct fb_column *claim = fb_column_find("det_claim");
+    record.det_claim = FB_DET_DQ | FB_DET_DV;
+    tap_is(fb_column_text(claim, &record, room), "dq+dv", "bits are joined");
+    tap_is_int(fb_column_take(claim, &record, "dv+dk"), FB_OK, "in any order");
+    tap_is_int(record.det_claim, FB_DET_DK | FB_DET_DV, "and are read");
+    fb_column_take(claim, &record, "none");
+    tap_is_int(record.det_claim, 0, "none is no bit");
+    record.det_claim = FB_MISSING_ENUM;
+    tap_is(fb_column_text(claim, &record, room), "", "which is not the same as missing");
+    static const char *const bad[] = {"dq+", "+dq", "dq++dk", "dq+none", "DQ", "+"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        fb_status_clear();
+        tap_ok(fb_column_take(claim, &record, bad[i]) == FB_CORRUPT && record.det_claim == -1 &&
+                   strstr(fb_status_message(), "det_claim"),
+               "'%s' is refused: %s", bad[i], fb_status_message());
+    }
+    fb_record_free(&record);
+}
+
+/* Of schema 1: status and verdict, in either order. */
+static void test_old(void)
+{
+    static const struct {
+        const char *status, *verdict;
+        int outcome;
+    } old[] = {{"done", "pass", FB_OUTCOME_PASS},
+               {"done", "not-checkable", FB_OUTCOME_NOT_CHECKABLE},
+               {"done", "", FB_OUTCOME_UNJUDGED},
+               {"refused", "refused", FB_OUTCOME_REFUSED},
+               {"crashed", "crashed", FB_OUTCOME_CRASHED},
+               {"deadline", "", FB_OUTCOME_HUNG},
+               {"error", "", FB_OUTCOME_CRASHED},
+               {"", "fail", FB_OUTCOME_FAIL},
+               {"", "", FB_MISSING_ENUM}};
+    for (size_t i = 0; i < 2 * sizeof old / sizeof *old; i++) {
+        struct fb_record record;
+        char text[160];
+        const char *status = old[i / 2].status, *verdict = old[i / 2].verdict;
+        snprintf(text, sizeof text, "{\"%s\":\"%s\",\"n_samples\":7,\"%s\":\"%s\"}",
+                 i % 2 ? "verdict" : "status", i % 2 ? verdict : status,
+                 i % 2 ? "status" : "verdict", i % 2 ? status : verdict);
+        fb_status_clear();
+        if (tap_is_int(fb_record_from_json(&record, text), FB_OK, "%s", text))
+            tap_is_int(record.outcome, old[i / 2].outcome, "... is '%s'",
+                       fb_value_name(fb_values_outcome, old[i / 2].outcome));
+        tap_is_int(record.bwd.n_samples, 7, "... and n_samples is the backward's");
+        fb_record_free(&record);
+    }
 }
 
 static void test_numbers(void)
@@ -172,6 +283,9 @@ int main(void)
     test_latin1();
     test_bad_text();
     test_table();
+    test_names();
+    test_values();
+    test_old();
     test_numbers();
     test_locale();
     return tap_done();

@@ -54,8 +54,8 @@ struct float_kernel {
 static float fk_narrow(enum fb_dtype dtype, float x)
 {
     if (dtype == FB_BF16)
-        return fb_bf16_to_float(fb_float_to_bf16(x));
-    return dtype == FB_FP16 ? fb_fp16_to_float(fb_float_to_fp16(x)) : x;
+        return fb_bf16_to_float(fb_double_to_bf16((double)x));
+    return dtype == FB_FP16 ? fb_fp16_to_float(fb_double_to_fp16((double)x)) : x;
 }
 
 static float fk_acc(enum fb_acc acc, float x)

@@ -112,27 +112,3 @@ void fb_recipe_print(const struct fb_recipe *recipe, char text[FB_RECIPE_TEXT])
     }
     snprintf(text + used, FB_RECIPE_TEXT - used, "@%" PRIu64, recipe->seed);
 }
-
-bool fb_recipe_equal(const struct fb_recipe *a, const struct fb_recipe *b)
-{
-    bool same = a->dist == b->dist && a->seed == b->seed;
-    for (int i = 0; i < FB_RECIPE_PARAMS; i++)
-        same = same && a->param[i] == b->param[i];
-    return same;
-}
-
-bool fb_recipe_describe(int index, const char **name, const char **summary,
-                        char params[FB_RECIPE_TEXT])
-{
-    if (index < 0 || index >= fb_recipe_form_count)
-        return false;
-    const struct fb_recipe_form *dist = &fb_recipe_forms[index];
-    size_t used = 0;
-    *name = dist->name;
-    *summary = dist->summary;
-    params[0] = '\0';
-    for (int i = 0; i < param_count(dist); i++)
-        used += (size_t)snprintf(params + used, FB_RECIPE_TEXT - used, "%s%s=%g", i ? ":" : "",
-                                 dist->param[i].key, dist->param[i].value);
-    return true;
-}

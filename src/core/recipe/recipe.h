@@ -16,7 +16,7 @@
 #define FB_RECIPE_PARAMS 3
 
 struct fb_recipe {
-    int dist; /* row of the table of distributions, see fb_recipe_describe */
+    int dist; /* row of the table of distributions */
     double param[FB_RECIPE_PARAMS];
     uint64_t seed;
 };
@@ -41,12 +41,5 @@ enum fb_status fb_recipe_parse(struct fb_recipe *recipe, const char *text);
 
 /* Canonical: parameters in the order of the table, those at their default left out. */
 void fb_recipe_print(const struct fb_recipe *recipe, char text[FB_RECIPE_TEXT]);
-
-bool fb_recipe_equal(const struct fb_recipe *a, const struct fb_recipe *b);
-
-/* The index-th distribution: its name, one line about it and its parameters with their defaults
- * ("logit=8"). false past the end. For help texts and documents. */
-bool fb_recipe_describe(int index, const char **name, const char **summary,
-                        char params[FB_RECIPE_TEXT]);
 
 #endif
