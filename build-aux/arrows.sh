@@ -37,14 +37,15 @@ src/run/provenance.c -> measure/machine.h           the facts of /proc and NVML,
 src/cli/cmd_worker.c -> work/worker.h               where the process of the worker begins
 src/cli/cmd_list.c -> measure/devices.h             list asks the machine itself: nothing is supervised
 src/cli/cmd_info.c -> measure/machine.h             so does info
-src/cli/cmd_info.c -> store/results.h               the version of HDF5
+src/cli/cmd_info.c -> store/hdf5/read.h             the version of HDF5
 src/cli/cmd_merge.c -> store/*.h                    merge is the store and nothing else
 '
 
 # Includes that close a circle and may: FILE -> HEADER, and why.
 turns='
-src/store/results.c -> store/journal.h              results are read in whichever form they are kept,
-src/store/results.c -> store/hdf5.h                 and each form is read into results
+src/store/results.c -> store/journal_read.h         results are read in whichever form they are kept,
+src/store/results.c -> store/hdf5/*.h               and each form is read into results
+src/store/record.c -> store/columns.h               a column is a place in a record, which begins empty
 kernels/cpu/naive.c -> kernels/cpu/naive_rows.h     the passes over rows work on the struct of naive.h
 '
 

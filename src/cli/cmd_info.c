@@ -7,10 +7,10 @@
 
 #include "cli/cli.h"
 #include "core/backends.h"
-#include "core/host/paths.h"
 #include "core/host/blas.h"
+#include "core/host/paths.h"
 #include "measure/machine.h"
-#include "store/results.h"
+#include "store/hdf5/read.h"
 
 static const char usage[] = "Usage: flashback info\n"
                             "The build, the machine and the libraries, one fact a line.\n";
@@ -33,7 +33,7 @@ enum fb_status fb_cmd_info(int argc, char **argv, int *exit_status)
         return fb_fail(FB_USAGE, "info: unexpected argument '%s'", argv[optind]);
     fb_blas_choose_core(); /* the workers', which is what is measured */
     fb_machine_facts(&facts);
-    fb_results_library_version(library);
+    fb_hdf5_library_version(library);
     for (size_t i = 0; i < facts.count; i++)
         printf("%-20s %s\n", facts.fact[i].key, facts.fact[i].value);
     for (int i = 0; (backend = fb_backend_at(i)); i++)

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "core/log.h"
 #include "store/journal.h"
+#include "store/merge.h"
 #include "store/results.h"
 
 static const char usage[] =

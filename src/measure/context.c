@@ -8,6 +8,7 @@
 
 #include "core/status.h"
 #include "measure/memory_host.h"
+#include "measure/phases.h"
 
 /* A block that a variant got by ctx->alloc. */
 struct fb_own_block {

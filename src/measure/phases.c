@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "measure/phases.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "core/host/clock.h"
 #include "measure/stats.h"
-#include "measure/timer.h"
 
 void fb_phases_reset(struct fb_phases *phases)
 {

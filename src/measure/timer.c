@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/status.h"
 #include "core/host/processors.h"
+#include "core/status.h"
+#include "measure/phases.h"
 #include "measure/stats.h"
 
 static enum fb_status start_cpu(struct fb_timer *timer)

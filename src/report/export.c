@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "store/columns.h"
 
 static const char *const kind_names[] = {"records", "samples", "run", "columns"};
 

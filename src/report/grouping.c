@@ -4,6 +4,7 @@
  */
 #include "report/grouping.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "core/backends.h"
 #include "core/status.h"
+#include "store/columns.h"
 
 /* ---- Labels -----------------------------------------------------------------------------------
  */
@@ -41,6 +43,20 @@ static void add_rest(char label[FB_LABEL], const char *problem)
     for (char *at = label + before; *at; at++)
         if (*at == ',')
             *at = ' ';
+}
+
+double fb_record_extra_bytes(const struct fb_record *record)
+{
+    if (record->saved_bytes < 0 || record->workspace_bytes < 0)
+        return NAN;
+    return (double)record->saved_bytes + (double)record->workspace_bytes;
+}
+
+double fb_record_linear_bytes(const struct fb_record *record)
+{
+    double rows = (double)record->b * (double)record->h * (double)record->nq;
+    double element = record->dtype == FB_FP32 ? 4 : 2;
+    return rows * ((double)record->dv * element + 8); /* lse and delta are fp32 */
 }
 
 void fb_label_problem(const struct fb_record *r, char label[FB_LABEL])

@@ -31,6 +31,12 @@ int64_t fb_threads_of(const struct fb_record *record);
 /* Do their threads tell two records apart? Not where either has none. */
 bool fb_threads_differ(const struct fb_record *a, const struct fb_record *b);
 
+/* Saved and workspace bytes, what a variant takes beyond the tensors; NaN if unknown. */
+double fb_record_extra_bytes(const struct fb_record *record);
+
+/* o, lse and delta: what a variant without n x n storage keeps. */
+double fb_record_linear_bytes(const struct fb_record *record);
+
 /* The problem for people: n for nq = nk, hk and dv only where they differ from h and d. */
 void fb_label_problem(const struct fb_record *record, char label[FB_LABEL]);
 

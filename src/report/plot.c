@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/log.h"
 #include "core/host/paths.h"
+#include "core/log.h"
 #include "core/status.h"
 #include "report/figures.h"
 #include "report/gnuplot.h"
+#include "store/columns.h"
 #include "store/files.h"
 
 #define PATH_ROOM 4096

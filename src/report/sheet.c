@@ -187,3 +187,12 @@ size_t fb_sheet_note(struct fb_sheet *sheet, const char *format, ...)
     notes[sheet->note_count++] = note;
     return sheet->note_count;
 }
+
+void fb_sheet_remark(struct fb_sheet *sheet, const char *word, const char *reason)
+{
+    if (*reason)
+        fb_sheet_text(sheet, "%s%s[%zu]", word, *word ? " " : "",
+                      fb_sheet_note(sheet, "%s", reason));
+    else
+        fb_sheet_text(sheet, "%s", word);
+}

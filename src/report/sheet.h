@@ -9,11 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "flashback.h"
-
 #define FB_SHEET_COLUMNS 24
-
-enum fb_format { FB_FORMAT_TEXT, FB_FORMAT_MD, FB_FORMAT_TEX, FB_FORMAT_CSV };
 
 struct fb_cell {
     char *text; /* as people read it */
@@ -64,7 +60,8 @@ void fb_sheet_dashes(struct fb_sheet *sheet);
 size_t fb_sheet_note(struct fb_sheet *sheet, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* FB_IO when stdout could not take it. */
-enum fb_status fb_sheet_print(const struct fb_sheet *sheet, enum fb_format format);
+/* The last cell of a row: what there is to say, with the reason, "" for none, as a numbered note.
+ */
+void fb_sheet_remark(struct fb_sheet *sheet, const char *word, const char *reason);
 
 #endif

@@ -2,12 +2,13 @@
  *
  * sheet_print.c: a sheet as aligned text, Markdown, LaTeX or CSV, on stdout.
  */
+#include "report/sheet_print.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/status.h"
-#include "report/sheet.h"
 
 static bool new_group(const struct fb_sheet *sheet, size_t row)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * table.c: kinds and formats by name, and what the kinds of tables share.
+ * table.c: kinds and formats by name, and the tables that were asked for.
  */
 #include "report/table.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/status.h"
-#include "report/table_private.h"
+#include "report/tables/determinism.h"
+#include "report/tables/error.h"
+#include "report/tables/memory.h"
+#include "report/tables/speed.h"
 
 static const char *const kind_names[] = {"all", "speed", "memory", "error", "determinism"};
 static const char *const format_names[] = {"text", "md", "tex", "csv"};
@@ -39,30 +41,6 @@ enum fb_status fb_format_parse(enum fb_format *format, const char *text)
         return fb_fail(FB_USAGE, "format: '%s' is not one of text, md, tex, csv", text);
     *format = (enum fb_format)found;
     return FB_OK;
-}
-
-double fb_record_extra_bytes(const struct fb_record *record)
-{
-    if (record->saved_bytes < 0 || record->workspace_bytes < 0)
-        return NAN;
-    return (double)record->saved_bytes + (double)record->workspace_bytes;
-}
-
-double fb_record_linear_bytes(const struct fb_record *record)
-{
-    double rows = (double)record->b * (double)record->h * (double)record->nq;
-    double element = record->dtype == FB_FP32 ? 4 : 2;
-    return rows * ((double)record->dv * element + 8); /* lse and delta are fp32 */
-}
-
-void fb_table_remark(struct fb_sheet *sheet, const struct fb_record *record, const char *word)
-{
-    const char *reason = fb_text(record->reason);
-    if (*reason)
-        fb_sheet_text(sheet, "%s%s[%zu]", word, *word ? " " : "",
-                      fb_sheet_note(sheet, "%s", reason));
-    else
-        fb_sheet_text(sheet, "%s", word);
 }
 
 /* ---- Files without numbers ----------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #ifndef FB_REPORT_TABLE_H
 #define FB_REPORT_TABLE_H
 
-#include "report/sheet.h"
+#include "report/sheet_print.h"
 #include "store/results.h"
 
 enum fb_table_kind {

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cases/protocol.h"
 #include "core/json.h"
 #include "core/numerics.h"
 #include "core/status.h"
 #include "run/provenance.h"
-#include "cases/protocol.h"
+#include "store/columns.h"
 #include "store/files.h"
 
 /* What the report says after its cases. */

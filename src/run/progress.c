@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/numerics.h"
 #include "cases/protocol.h"
+#include "core/numerics.h"
+#include "store/columns.h"
 
 enum { BAR = 24 };
 

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "core/backends.h"
+#include "core/host/blas.h"
 #include "core/host/clock.h"
 #include "core/json.h"
 #include "core/registry.h"
 #include "core/status.h"
 #include "kernels/cpu/hot/ops.h" /* which copy of the kernels runs: part of provenance */
-#include "core/host/blas.h"
 #include "measure/machine.h"
+#include "store/hdf5/read.h"
 
 static enum fb_status add_machine(struct fb_run *facts)
 {
@@ -22,7 +23,7 @@ static enum fb_status add_machine(struct fb_run *facts)
     fb_machine_facts(&machine);
     for (size_t i = 0; i < machine.count; i++)
         FB_TRY(fb_run_set(facts, machine.fact[i].key, "%s", machine.fact[i].value));
-    fb_results_library_version(library);
+    fb_hdf5_library_version(library);
     fb_blas_choose_core(); /* the workers', which is what is measured */
     if (getenv("OPENBLAS_CORETYPE"))
         FB_TRY(fb_run_set(facts, "blas_core", "%s", getenv("OPENBLAS_CORETYPE")));

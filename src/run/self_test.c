@@ -8,6 +8,7 @@
 #include "core/backends.h"
 #include "core/log.h"
 #include "core/status.h"
+#include "run/self_test_table.h"
 #include "run/supervisor.h"
 #include "verify/self_test/self_test.h"
 

@@ -8,20 +8,8 @@
 #define FB_RUN_SELF_TEST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "flashback.h"
-
-/* One case of the table. */
-struct fb_expectation {
-    const char *variant, *problem, *recipe;
-    int threads;      /* 0: all processors */
-    bool fails;       /* the mistake must be found; else the case must pass */
-    const char *said; /* part of the reason that must be given, "" for any */
-};
-
-extern const struct fb_expectation fb_expectations[];
-extern const size_t fb_expectation_count;
 
 /* Prints a line a case. *exit_status: 0 when all went as it must, 1 else, 128 + a signal. */
 enum fb_status fb_self_test(bool quiet, int *exit_status);

@@ -8,7 +8,7 @@
 #include "config.h"
 #endif
 
-#include "run/self_test.h"
+#include "run/self_test_table.h"
 
 /* Problems and data by what they bring out. */
 #define ONE_TILE "n=32,d=32,dtype=fp32"

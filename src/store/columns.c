@@ -2,12 +2,13 @@
  *
  * columns.c: columns.def as a table at run time, and typed access to a record through it.
  */
+#include "store/columns.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/status.h"
-#include "store/record.h"
 
 #define VALUE_ENTRY(constant, name) {(int)constant, name},
 #define VALUE_LIST(list)                                                                           \

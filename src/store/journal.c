@@ -18,8 +18,7 @@
 #include "core/status.h"
 #include "store/crc.h"
 #include "store/files.h"
-#include "store/journal_private.h"
-#include "store/parse.h"
+#include "store/journal_read.h"
 
 struct fb_journal {
     int fd;

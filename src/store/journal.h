@@ -37,10 +37,6 @@ enum fb_status fb_journal_append(struct fb_journal *journal, const struct fb_rec
 
 void fb_journal_close(struct fb_journal *journal); /* NULL is fine */
 
-/* Reads without a lock, also while a run is writing. results->damage tells of a torn or damaged
- * line; the records before it are there. */
-enum fb_status fb_journal_read(struct fb_results *results, const char *path);
-
 /* "out/quick.h5" to "out/quick.jsonl" (malloc'd; NULL without memory). */
 char *fb_journal_path(const char *results_path);
 

@@ -2,6 +2,8 @@
  *
  * journal_read.c: a journal's text as results, up to its first damaged line.
  */
+#include "store/journal_read.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +12,6 @@
 #include "core/status.h"
 #include "store/crc.h"
 #include "store/files.h"
-#include "store/journal.h"
-#include "store/journal_private.h"
-#include "store/parse.h"
 
 /* Length of the intact line at `text`, its LF included; 0 if it is torn or damaged. The checksum is
  * compared as text, so that a flipped bit in it is seen whatever number it still spells. */

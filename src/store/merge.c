@@ -2,6 +2,8 @@
  *
  * merge.c: one set of results out of several files.
  */
+#include "store/merge.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,6 @@
 
 #include "core/numbers.h"
 #include "core/status.h"
-#include "store/results.h"
 
 static enum fb_status add_note(char **notes, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -13,7 +13,7 @@
 
 #include "core/numbers.h"
 #include "core/status.h"
-#include "store/parse.h"
+#include "store/columns.h"
 
 void fb_record_init(struct fb_record *record)
 {

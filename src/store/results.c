@@ -11,10 +11,11 @@
 
 #include "core/status.h"
 #include "store/files.h"
-#include "store/hdf5.h"
-#include "store/journal.h"
-#include "store/seal.h"
-#include "store/trial.h"
+#include "store/hdf5/read.h"
+#include "store/hdf5/seal.h"
+#include "store/hdf5/trial.h"
+#include "store/hdf5/write.h"
+#include "store/journal_read.h"
 
 void fb_results_init(struct fb_results *results)
 {

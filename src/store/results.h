@@ -2,7 +2,7 @@
  *
  * results.h: a set of records with the runs that made them, in memory and as an HDF5 file. The file
  * is written whole, to a temporary name, and renamed: never appended to, never changed in place.
- * src/store/hdf5_*.c is the only code that includes hdf5.h.
+ * src/store/ is the only code that includes hdf5.h.
  */
 #ifndef FB_STORE_RESULTS_H
 #define FB_STORE_RESULTS_H
@@ -11,32 +11,7 @@
 #include <stddef.h>
 
 #include "store/record.h"
-
-#define FB_SCHEMA_NAME "flashback-results"
-#define FB_SCHEMA_VERSION 2
-
-/* One fact about a run, an attribute of /run: "host" = "node7". */
-struct fb_fact {
-    char *name;  /* lower case, digits, '_' */
-    char *value; /* UTF-8, may hold line feeds (the experiment's text) */
-};
-
-/* The machine, the build and the command that made records. Facts every run has: program, version,
- * git_describe, argv, host, cpu_model, isa, threads, compiler, flags, hdf5_version, blas_version,
- * started, experiment (the file's name), experiment_text, question, shows, measure,
- * grid_hash, shard, shards. With a GPU: gpu_name, gpu_uuid, driver, cuda_runtime, and what else is
- * known. */
-struct fb_run {
-    struct fb_fact *facts;
-    size_t fact_count;
-};
-
-void fb_run_init(struct fb_run *run);
-void fb_run_free(struct fb_run *run);
-/* Adds a fact or replaces the one of that name. */
-enum fb_status fb_run_set(struct fb_run *run, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-const char *fb_run_get(const struct fb_run *run, const char *name); /* "" if not there */
+#include "store/run.h"
 
 struct fb_results {
     struct fb_run *runs; /* at least one; record.run is an index into it */
@@ -76,7 +51,7 @@ enum fb_status fb_results_select(struct fb_results *results, const char *const *
 
 /* Reads FILE.h5 or NAME.jsonl, whichever it is by its first bytes. FB_IO: cannot be opened;
  * FB_CORRUPT: truncated, not HDF5, not ours, of a later schema, or damaged so that the HDF5 library
- * does not survive it (trial.h). One line each, with the name. */
+ * does not survive it (hdf5/trial.h). One line each, with the name. */
 enum fb_status fb_results_read(struct fb_results *results, const char *path);
 
 /* May results be put at path? FB_OK where nothing is, or an empty or an HDF5 file; FB_IO for a
@@ -87,17 +62,5 @@ enum fb_status fb_results_check_target(const char *path);
 /* Writes path.tmp, syncs it, renames it to path and syncs the folder. FB_IO leaves an older file
  * at path as it was. */
 enum fb_status fb_results_write(const struct fb_results *results, const char *path);
-
-/* Makes one set out of several files: shards, or experiments that belong together; with variants
- * of these alone, each of which some file must have (FB_USAGE). A key that occurs twice on the same
- * machine (host, cpu_model and gpu_uuid): the file named later wins. On two machines: FB_USAGE,
- * since neither number is *the* number. FB_CORRUPT: a journal is damaged before its last line.
- * *notes (malloc'd, may be NULL) gets one line a remark: replaced records, a torn tail, and where
- * no variants are named shards that are missing. */
-enum fb_status fb_results_merge(struct fb_results *results, const char *const *paths, size_t count,
-                                const char *const *variants, size_t variant_count, char **notes);
-
-/* "1.10.8": the library this program runs with. Fits any caller for 32 bytes. */
-void fb_results_library_version(char text[32]);
 
 #endif

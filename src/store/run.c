@@ -2,14 +2,17 @@
  *
  * run.c: the facts about a run.
  */
+#include "store/run.h"
+
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/status.h"
-#include "store/parse.h"
-#include "store/results.h"
+#include "store/record.h"
 
 void fb_run_init(struct fb_run *run)
 {

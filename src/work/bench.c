@@ -4,12 +4,13 @@
 #include <fenv.h>
 #include <string.h>
 
+#include "cases/describe.h"
 #include "core/problem.h"
 #include "core/status.h"
 #include "data/footprint.h"
-#include "measure/timer.h"
 #include "measure/devices.h"
-#include "cases/describe.h"
+#include "measure/phases.h"
+#include "measure/timer.h"
 
 static void mark(const struct fb_bench *bench, enum fb_stage stage)
 {

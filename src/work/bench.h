@@ -11,6 +11,7 @@
 #include "data/footprint.h"
 #include "measure/context.h"
 #include "measure/device.h"
+#include "measure/phases.h"
 #include "verify/judge.h"
 #include "work/channel.h"
 

@@ -25,9 +25,10 @@ int main(void)
 
 #include "core/backends.h"
 #include "core/status.h"
+#include "data/layout.h"
 #include "kernels/cuda/device.h"
 #include "measure/devices.h"
-#include "data/layout.h"
+#include "measure/phases.h"
 
 static void test_archs(void)
 {

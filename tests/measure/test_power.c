@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "measure/phases.h"
 #include "measure/power.h"
 #include "measure/timer.h"
 #include "tests/tap.h"

@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "measure/context.h"
+#include "measure/phases.h"
 #include "measure/plausible.h"
 #include "measure/timer.h"
 #include "tests/tap.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "store/columns.h"
 
 /* ---- Numbers ----------------------------------------------------------------------------------
  */

@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "report/export.h"
 #include "report/table.h"
+#include "store/columns.h"
 #include "tests/capture.h"
 #include "tests/report/make_records.h"
 #include "tests/tap.h"

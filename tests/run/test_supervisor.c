@@ -13,8 +13,9 @@
 #include "core/registry.h"
 #include "core/status.h"
 #include "run/supervisor.h"
-#include "work/worker.h"
+#include "store/columns.h"
 #include "tests/tap.h"
+#include "work/worker.h"
 
 /* ---- Variants: one that is right for n = 1, and faults around it --------------------------------
  */

@@ -16,9 +16,9 @@
 
 #include "core/status.h"
 #include "store/files.h"
-#include "store/journal_private.h"
-#include "tests/store/journal_case.h"
+#include "store/journal_read.h"
 #include "tests/report/make_records.h"
+#include "tests/store/journal_case.h"
 #include "tests/tap.h"
 
 static char folder[] = "/tmp/flashback-journal-XXXXXX";

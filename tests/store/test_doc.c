@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "store/columns.h"
 #include "store/files.h"
 #include "store/record.h"
 #include "tests/tap.h"

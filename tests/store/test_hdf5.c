@@ -18,6 +18,7 @@
 
 #include "core/status.h"
 #include "store/files.h"
+#include "store/hdf5/read.h"
 #include "store/journal.h"
 #include "tests/report/make_records.h"
 #include "tests/tap.h"

@@ -8,6 +8,7 @@
 
 #include "core/status.h"
 #include "store/journal.h"
+#include "store/merge.h"
 #include "tests/report/make_records.h"
 #include "tests/tap.h"
 

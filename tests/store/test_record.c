@@ -11,6 +11,7 @@
 #include "core/numerics.h"
 #include "core/problem.h"
 #include "core/status.h"
+#include "store/columns.h"
 #include "tests/report/make_records.h"
 #include "tests/tap.h"
 

@@ -11,8 +11,8 @@
 
 #include "core/status.h"
 #include "store/files.h"
+#include "store/hdf5/trial.h"
 #include "store/results.h"
-#include "store/trial.h"
 #include "tests/report/make_records.h"
 #include "tests/tap.h"
 

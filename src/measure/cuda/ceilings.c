@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_ceilings.c: what the device reaches at best, in short bursts as the samples are: a GEMM of
+ * ceilings.c: what the device reaches at best, in short bursts as the samples are: a GEMM of
  * cuBLAS in the type at hand on data that is not zero, and a copy within the device's memory.
  */
+#include "measure/cuda/ceilings.h"
+
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/problem.h"
 #include "core/status.h"
-#include "kernels/dense/cublas.h"
 #include "kernels/cuda/device.h"
-#include "measure/cuda/cuda.h"
+#include "kernels/dense/cublas.h"
+#include "measure/cuda/kernels.h"
+#include "measure/cuda/status.h"
+#include "measure/cuda/timer.h"
 #include "measure/stats.h"
 
 enum { REPEATS = 9, WARMUP = 2 };

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_device.c: opens the CUDA device: context, stream, timer, flush buffer, meter.
+ * device.c: opens the CUDA device: context, stream, timer, flush buffer, meter.
  */
+#include "measure/cuda/device.h"
+
 #include <cuda_runtime_api.h>
 
 #include "core/status.h"
 #include "kernels/cuda/device.h"
-#include "measure/cuda/cuda.h"
-#include "measure/cuda/device.h"
+#include "measure/cuda/ceilings.h"
+#include "measure/cuda/memory.h"
+#include "measure/cuda/rival.h"
+#include "measure/cuda/status.h"
+#include "measure/cuda/timer.h"
+#include "measure/device.h"
 #include "measure/nvml.h"
-
-enum fb_status fb_cuda_status(int error, const char *what)
-{
-    if (error == cudaSuccess)
-        return FB_OK;
-    cudaGetLastError(); /* where it is not sticky, the next call starts afresh */
-    return fb_fail(FB_DEVICE, "%s: %s (%s)", what, cudaGetErrorString((cudaError_t)error),
-                   cudaGetErrorName((cudaError_t)error));
-}
 
 static struct fb_memory memory;
 static struct fb_flush flush;

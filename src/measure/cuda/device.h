@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_device.h: the CUDA device as a struct fb_device. Where CUDA was not configured, cuda_none.c
- * stands in for cuda_device.c.
+ * device.h: the CUDA device as a struct fb_device. Where CUDA was not configured, none.c stands in
+ * for device.c.
  */
 #ifndef FB_MEASURE_CUDA_DEVICE_H
 #define FB_MEASURE_CUDA_DEVICE_H

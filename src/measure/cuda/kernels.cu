@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_kernels.cu: the kernels of the harness itself: hashes, a search for elements that nobody
+ * kernels.cu: the kernels of the harness itself: hashes, a search for elements that nobody
  * wrote, noise. Grids are small and loop, so that any 64-bit size will do. All are deterministic:
  * the hash is a sum of integers, the search a minimum, whatever the order of threads.
  */
@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "measure/cuda/cuda.h"
+#include "measure/cuda/kernels.h"
 
 namespace {
 

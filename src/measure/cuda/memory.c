@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_memory.c: struct fb_memory of a CUDA device. Large looks (hashes, elements never written)
+ * memory.c: struct fb_memory of a CUDA device. Large looks (hashes, elements never written)
  * are taken on the device, so that checking a large case does not wait for the bus.
  */
+#include "measure/cuda/memory.h"
+
 #include <cuda_runtime_api.h>
 
 #include "core/status.h"
 #include "core/tensor.h"
-#include "measure/cuda/cuda.h"
+#include "measure/cuda/kernels.h"
+#include "measure/cuda/scaling.h"
+#include "measure/cuda/status.h"
 
 static cudaStream_t stream_of(const struct fb_memory *memory)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_none.c: what the harness says about CUDA when it was built without.
+ * none.c: what the harness says about CUDA when it was built without.
  */
 #include "core/status.h"
 #include "measure/cuda/device.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_rival.c: the second load on a device. A thread of its own enqueues bursts of 1 block to two
+ * rival.c: the second load on a device. A thread of its own enqueues bursts of 1 block to two
  * for each SM, 10 to 140 us long, on a stream of its own, with pauses of a length that changes: the
  * blocks of a variant find now these SMs taken, now those, and start in ever new orders.
  */
+#include "measure/cuda/rival.h"
+
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +14,8 @@
 
 #include "core/status.h"
 #include "kernels/cuda/device.h"
-#include "measure/cuda/cuda.h"
+#include "measure/cuda/kernels.h"
+#include "measure/cuda/status.h"
 
 /* As large as the L2 of a large device, so that bursts evict what others have in it; less where a
  * case has left less. */

@@ -10,7 +10,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "measure/cuda/cuda.h"
+#include "measure/cuda/scaling.h"
 
 namespace {
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuda_timer.c: a span of the stream between two events, and its phases between events of their
+ * timer.c: a span of the stream between two events, and its phases between events of their
  * own. An event is recorded where the host enqueues it, so that a span holds what was enqueued
  * inside it, and gaps in which the host was late.
  */
+#include "measure/cuda/timer.h"
+
 #include <cuda_runtime_api.h>
 
 #include "core/status.h"
-#include "measure/cuda/cuda.h"
+#include "measure/cuda/status.h"
+#include "measure/phases.h"
 
 static struct {
     cudaEvent_t begin, end, mark[FB_PHASE_MARKS];

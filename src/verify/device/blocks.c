@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * device_blocks.c: the equations as GEMMs in double precision, a block of query rows after the
+ * blocks.c: the equations as GEMMs in double precision, a block of query rows after the
  * other, so that the scores held are bounded. A block has all keys that its queries see, so that
  * its softmax is whole and forward and backward are one walk. Heads that share keys are taken in
  * turn, so that the sums of dk and dv run in one order.
  */
+#include "verify/device/blocks.h"
+
 #include "kernels/dense/cublas.h"
-#include "verify/device/kernel.h"
 
 /* A matrix a key head: `data` of the first, `step` doubles from one to the next, rows `ld` apart.
  */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "kernels/dense/cublas.h"
-#include "verify/device/kernel.h"
 #include "reference/internal.h"
+#include "verify/device/blocks.h"
 
 /* Doubles that a block of scores, and that the queries of sequences taken together, may hold; one
  * row and one sequence may exceed it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * device_kernel.cu: the softmax and its gradient in double precision, a block of 256 threads for
+ * kernel.cu: the softmax and its gradient in double precision, a block of 256 threads for
  * each row of scores; the products before and after are cuBLAS's.
  *
  * A row is read three times in the forward (largest score, sum, p) and once in the backward; it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * device_kernel.h: what the reference on a device does to blocks of scores, between its GEMMs.
+ * kernel.h: what the reference on a device does to blocks of scores, between its GEMMs.
  */
 #ifndef FB_VERIFY_DEVICE_KERNEL_H
 #define FB_VERIFY_DEVICE_KERNEL_H
@@ -36,10 +36,6 @@ struct fb_ref_device_block {
  * default stream; 0 or a cudaError_t. */
 int fb_ref_device_softmax(const struct fb_ref_device_call *, const struct fb_ref_device_block *);
 int fb_ref_device_gradient(const struct fb_ref_device_call *, const struct fb_ref_device_block *);
-
-/* device_blocks.c: o and lse, and the gradients where there is a dout, block after block. 0, or
- * what failed. */
-int fb_ref_device_run(const struct fb_ref_device_call *call);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * device_none.c: the reference's device where the program was built without CUDA.
+ * none.c: the reference's device where the program was built without CUDA.
  */
 #include "verify/device/device.h"
 

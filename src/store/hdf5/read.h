@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * hdf5.h: the HDF5 form of results, private to src/store. The layout is described in
- * doc/results-format.md.
+ * read.h: an HDF5 file as results. The layout is described in doc/results-format.md.
  */
-#ifndef FB_STORE_HDF5_H
-#define FB_STORE_HDF5_H
+#ifndef FB_STORE_HDF5_READ_H
+#define FB_STORE_HDF5_READ_H
 
 #include <stdbool.h>
 
@@ -15,7 +14,7 @@ enum fb_status fb_hdf5_recognise(const char *path, bool *is_hdf5);
 
 enum fb_status fb_hdf5_read(struct fb_results *results, const char *path);
 
-/* The bytes of the file that holds these results (malloc'd). FB_NO_MEMORY. */
-enum fb_status fb_hdf5_image(const struct fb_results *results, char **bytes, size_t *length);
+/* "1.10.8": the library this program runs with. Fits any caller for 32 bytes. */
+void fb_hdf5_library_version(char text[32]);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * figure_memory.c: saved and workspace bytes, per head and batch item, against length on log axes.
+ * memory.c: saved and workspace bytes, per head and batch item, against length on log axes.
  * Of the shapes in the file that with the most points is drawn. Batches may differ along a line (a
  * grid of equal tokens), heads may not: scratch of a thread does not grow with them.
  */
+#include "report/figures/memory.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/registry.h"
-#include "report/figures.h"
 #include "report/grouping.h"
-#include "report/table_private.h"
+#include "store/columns.h"
 
 static bool usable(const struct fb_record *r, int dtype)
 {

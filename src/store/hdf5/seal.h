@@ -4,8 +4,8 @@
  * by "flashback-crc32 xxxxxxxx\n". It tells a flipped bit anywhere in the file before the library
  * is led astray by it (1.10.8 reads past its buffers in damaged metadata).
  */
-#ifndef FB_STORE_SEAL_H
-#define FB_STORE_SEAL_H
+#ifndef FB_STORE_HDF5_SEAL_H
+#define FB_STORE_HDF5_SEAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * table_speed.c: time, rate and energy of the backward, against the ceiling, the forward and a
+ * speed.c: time, rate and energy of the backward, against the ceiling, the forward and a
  * baseline.
  */
+#include "report/tables/speed.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "report/table_private.h"
 
 /* Above this a backward does work that the five GEMMs do not explain: the model says 2.5. */
 #define SLOW_BACKWARD 4.0
@@ -101,7 +101,7 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
         put_times(sheet, r, base, unit);
     if (joules)
         fb_sheet_four(sheet, r->bwd.joules);
-    fb_table_remark(sheet, r, fb_record_word(r));
+    fb_sheet_remark(sheet, fb_record_word(r), fb_text(r->reason));
 }
 
 void fb_table_speed(struct fb_sheet *sheet, const struct fb_grouping *grouping,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * table_memory.c: what a variant takes beyond inputs and outputs, and how that stands against what
+ * memory.c: what a variant takes beyond inputs and outputs, and how that stands against what
  * a variant without n x n storage keeps: o, lse and delta.
  */
-#include <math.h>
+#include "report/tables/memory.h"
 
-#include "report/table_private.h"
+#include <math.h>
 
 static double o_bytes(const struct fb_record *r)
 {
@@ -32,7 +32,7 @@ static void put_row(struct fb_sheet *sheet, const char *group, const struct fb_r
     double saved = r->saved_bytes > 0 ? (double)r->saved_bytes : NAN;
     put_ratio(sheet, saved / o_bytes(r));
     put_ratio(sheet, saved / fb_record_linear_bytes(r));
-    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_record_word(r));
+    fb_sheet_remark(sheet, fb_record_done(r) ? "" : fb_record_word(r), fb_text(r->reason));
 }
 
 void fb_table_memory(struct fb_sheet *sheet, const struct fb_grouping *grouping)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * journal_private.h: what the journal's reader and writer share.
+ * journal_read.h: a journal's text as results, up to its first damaged line.
  */
-#ifndef FB_STORE_JOURNAL_PRIVATE_H
-#define FB_STORE_JOURNAL_PRIVATE_H
+#ifndef FB_STORE_JOURNAL_READ_H
+#define FB_STORE_JOURNAL_READ_H
 
 #include <stdbool.h>
 
@@ -19,5 +19,9 @@ struct fb_journal_scan {
  * any case. */
 enum fb_status fb_journal_scan(struct fb_journal_scan *scan, const char *text, size_t length,
                                const char *path);
+
+/* Reads without a lock, also while a run is writing. results->damage tells of a torn or damaged
+ * line; the records before it are there. */
+enum fb_status fb_journal_read(struct fb_results *results, const char *path);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * figure_drift.c: relative L2 error of dq, dk and dv against length. The series are accumulators
+ * drift.c: relative L2 error of dq, dk and dv against length. The series are accumulators
  * (of the variant that ran with most of them), or variants where the file has one accumulator only.
  * With several seeds a point is their median and the whisker their range.
  */
+#include "report/figures/drift.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/registry.h"
-#include "report/figures.h"
 #include "report/grouping.h"
-#include "report/table_private.h"
+#include "store/columns.h"
 
 struct slice {
     const struct fb_record *like;

@@ -2,7 +2,7 @@
  *
  * seal.c: the checksum behind the end of an HDF5 file.
  */
-#include "store/seal.h"
+#include "store/hdf5/seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * table_determinism.c: which gradients have the same bits in every run, what was claimed, and what
+ * determinism.c: which gradients have the same bits in every run, what was claimed, and what
  * determinism costs against the fastest variant that gives it up.
  */
+#include "report/tables/determinism.h"
+#include "store/columns.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "report/table_private.h"
 
 static bool hashed(const struct fb_record *r)
 {
@@ -86,7 +87,7 @@ static void put_row(struct fb_sheet *sheet, const struct fb_group_view *group,
     fb_sheet_text(sheet, "%s", yes_no(r->batch_invariant));
     fb_sheet_four(sheet, r->bwd.ms);
     fb_sheet_real(sheet, "%+.0f%%", 100 * (r->bwd.ms / free_ms(group) - 1));
-    fb_table_remark(sheet, r, fb_record_done(r) ? "" : fb_record_word(r));
+    fb_sheet_remark(sheet, fb_record_done(r) ? "" : fb_record_word(r), fb_text(r->reason));
 }
 
 void fb_table_determinism(struct fb_sheet *sheet, const struct fb_grouping *grouping)

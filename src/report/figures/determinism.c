@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * figure_determinism.c: the rate of each variant, coloured by whether its bits repeated; a panel a
+ * determinism.c: the rate of each variant, coloured by whether its bits repeated; a panel a
  * mask and head size, at the shape where most variants were both timed and hashed; of several at
  * the longest.
  */
+#include "report/figures/determinism.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/figures.h"
 #include "report/grouping.h"
+#include "store/columns.h"
 
 static bool usable(const struct fb_record *r, int dtype)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store/trial.h"
+#include "store/hdf5/trial.h"
 
 #include <errno.h>
 #include <fcntl.h>

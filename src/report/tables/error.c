@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * table_error.c: how far each tensor is from the reference, against its bound and the bands.
+ * error.c: how far each tensor is from the reference, against its bound and the bands.
  */
-#include <math.h>
+#include "report/tables/error.h"
+#include "store/columns.h"
 
-#include "report/table_private.h"
+#include <math.h>
 
 struct view {
     const char *name;
@@ -54,7 +55,7 @@ static void put_record(struct fb_sheet *sheet, const char *group, const struct f
     fb_sheet_text(sheet, "%s", label);
     for (int i = 0; i < 7; i++)
         fb_sheet_real(sheet, "", NAN);
-    fb_table_remark(sheet, r, fb_record_word(r));
+    fb_sheet_remark(sheet, fb_record_word(r), fb_text(r->reason));
     fb_sheet_dashes(sheet);
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * figure_speed.c: grouped bars as the FlashAttention papers draw them: a panel a mask and head
+ * speed.c: grouped bars as the FlashAttention papers draw them: a panel a mask and head
  * size, a group a length, a bar a variant. Standard numerics, unless the file holds nothing else.
  */
+#include "report/figures/speed.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/registry.h"
-#include "report/figures.h"
 #include "report/grouping.h"
-#include "report/table_private.h"
+#include "store/columns.h"
 
 #define MOST_SERIES 8 /* colours that people can tell apart */
 

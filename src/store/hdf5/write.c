@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * hdf5_write.c: results as the bytes of an HDF5 file. Columns are one-dimensional datasets over the
+ * write.c: results as the bytes of an HDF5 file. Columns are one-dimensional datasets over the
  * dimension scale `case`, so that h5py, xarray, ncdump and Octave see named axes. Only numbered
  * functions of the library are called, since the unnumbered ones change their meaning with its
  * configuration.
@@ -8,6 +8,9 @@
  * A function here returns a negative number when the library failed; ids that are not valid are
  * never closed. The caller makes the one line for the user.
  */
+#include "store/columns.h"
+#include "store/hdf5/write.h"
+
 #include <hdf5.h>
 #include <hdf5_hl.h>
 #include <math.h>
@@ -17,7 +20,6 @@
 
 #include "core/host/clock.h"
 #include "core/status.h"
-#include "store/hdf5.h"
 
 #define CHUNK_ROWS 1024
 #define CHUNK_SAMPLES 256

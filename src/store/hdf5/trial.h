@@ -4,8 +4,8 @@
  * damaged metadata; a file with a seal is known to be whole, one that another program rewrote is
  * tried by a child process first.
  */
-#ifndef FB_STORE_TRIAL_H
-#define FB_STORE_TRIAL_H
+#ifndef FB_STORE_HDF5_TRIAL_H
+#define FB_STORE_HDF5_TRIAL_H
 
 #include "flashback.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * hdf5_read.c: an HDF5 file as results. Columns that the file lacks stay missing, so that files of
+ * read.c: an HDF5 file as results. Columns that the file lacks stay missing, so that files of
  * an earlier schema can be read; columns that this program does not know are left alone.
  */
+#include "store/hdf5/read.h"
+
 #include <errno.h>
 #include <hdf5.h>
 #include <math.h>
@@ -11,8 +13,8 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "store/columns.h"
 #include "store/files.h"
-#include "store/hdf5.h"
 
 static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
@@ -337,7 +339,7 @@ enum fb_status fb_hdf5_read(struct fb_results *results, const char *path)
     return status;
 }
 
-void fb_results_library_version(char text[32])
+void fb_hdf5_library_version(char text[32])
 {
     unsigned major = 0, minor = 0, release = 0;
     H5get_libversion(&major, &minor, &release);
