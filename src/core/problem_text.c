@@ -7,6 +7,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ const char *fb_layout_name(enum fb_layout layout)
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static enum fb_status take_count(int64_t *field, const char *key, const char *value, int64_t least,
+static enum fb_status read_count(int64_t *field, const char *key, const char *value, int64_t least,
                                  int64_t most)
 {
     int64_t number;
@@ -57,23 +58,7 @@ static enum fb_status take_count(int64_t *field, const char *key, const char *va
     return FB_OK;
 }
 
-/* Index of value in names from `first` on; FB_USAGE lists them. */
-static enum fb_status take_name(int *field, const char *key, const char *value,
-                                const char *const *names, int first)
-{
-    char allowed[128] = "";
-    for (int i = first; names[i]; i++) {
-        size_t used = strlen(allowed);
-        if (!strcmp(names[i], value)) {
-            *field = i;
-            return FB_OK;
-        }
-        snprintf(allowed + used, sizeof allowed - used, "%s%s", i > first ? ", " : "", names[i]);
-    }
-    return fb_fail(FB_USAGE, "%s=%s is not one of %s", key, value, allowed);
-}
-
-static enum fb_status take_real(double *field, const char *key, const char *value)
+static enum fb_status read_real(double *field, const char *key, const char *value)
 {
     if (!fb_number_real(value, field))
         return fb_fail(FB_USAGE, "%s=%s is not a finite number such as 0.125 or -1e-3", key, value);
@@ -81,9 +66,9 @@ static enum fb_status take_real(double *field, const char *key, const char *valu
 }
 
 /* A number that kernels take as fp32, where it must not become infinite. */
-static enum fb_status take_fp32(double *field, const char *key, const char *value)
+static enum fb_status read_fp32(double *field, const char *key, const char *value)
 {
-    FB_TRY(take_real(field, key, value));
+    FB_TRY(read_real(field, key, value));
     if (fabs(*field) > FLT_MAX)
         return fb_fail(FB_USAGE, "%s=%s is beyond fp32, which ends at 3.4e38", key, value);
     return FB_OK;
@@ -98,102 +83,108 @@ static size_t count_parts(const char *text, char separator)
     return parts;
 }
 
-/* ---- Items: value may be written into -------------------------------------------------------- */
+/* ---- Items ----------------------------------------------------------------------------------- */
 
-static enum fb_status take_n(struct fb_problem *p, char *value)
+/* One row of the language. */
+struct item {
+    const char *key;
+    bool flag;     /* stands without a value */
+    unsigned sets; /* two items that set the same may not stand in one text */
+    /* May write into value. */
+    enum fb_status (*take)(struct fb_problem *p, const struct item *item, char *value);
+    size_t field;             /* of struct fb_problem, where take serves several items */
+    int64_t least, most;      /* of a count */
+    const char *const *names; /* in the order of the field's enum, from `least` on */
+};
+
+static void *field_of(struct fb_problem *p, const struct item *item)
 {
-    FB_TRY(take_count(&p->nq, "n", value, 0, FB_PROBLEM_MAX_N));
+    return (char *)p + item->field;
+}
+
+static enum fb_status take_count(struct fb_problem *p, const struct item *item, char *value)
+{
+    return read_count(field_of(p, item), item->key, value, item->least, item->most);
+}
+
+/* An enum of names; FB_USAGE lists them. */
+static enum fb_status take_name(struct fb_problem *p, const struct item *item, char *value)
+{
+    char allowed[128] = "";
+    for (int i = (int)item->least; item->names[i]; i++) {
+        size_t used = strlen(allowed);
+        if (!strcmp(item->names[i], value)) {
+            *(int *)field_of(p, item) = i;
+            return FB_OK;
+        }
+        snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", item->names[i]);
+    }
+    return fb_fail(FB_USAGE, "%s=%s is not one of %s", item->key, value, allowed);
+}
+
+static enum fb_status take_flag(struct fb_problem *p, const struct item *item, char *value)
+{
+    (void)value;
+    *(int *)field_of(p, item) = 1;
+    return FB_OK;
+}
+
+static enum fb_status take_n(struct fb_problem *p, const struct item *item, char *value)
+{
+    FB_TRY(take_count(p, item, value));
     p->nk = p->nq;
     return FB_OK;
 }
 
-static enum fb_status take_nq(struct fb_problem *p, char *value)
-{
-    return take_count(&p->nq, "nq", value, 0, FB_PROBLEM_MAX_N);
-}
-
-static enum fb_status take_nk(struct fb_problem *p, char *value)
-{
-    return take_count(&p->nk, "nk", value, 0, FB_PROBLEM_MAX_N);
-}
-
-static enum fb_status take_b(struct fb_problem *p, char *value)
+static enum fb_status take_b(struct fb_problem *p, const struct item *item, char *value)
 {
     int64_t before = p->b;
-    FB_TRY(take_count(&p->b, "b", value, 0, FB_PROBLEM_MAX_N));
+    FB_TRY(take_count(p, item, value));
     if (p->b != before && (p->qlens || p->klens))
         return fb_fail(FB_USAGE, "b=%s does not match the %" PRId64 " packed lengths", value,
                        before);
     return FB_OK;
 }
 
-static enum fb_status take_h(struct fb_problem *p, char *value)
+static enum fb_status take_h(struct fb_problem *p, const struct item *item, char *value)
 {
     int64_t before = p->h;
-    FB_TRY(take_count(&p->h, "h", value, 1, FB_PROBLEM_MAX_H));
+    FB_TRY(take_count(p, item, value));
     if (p->h != before && p->alibi_slopes)
         return fb_fail(FB_USAGE, "h=%s does not match the %" PRId64 " slopes of alibi=", value,
                        before);
     return FB_OK;
 }
 
-static enum fb_status take_hk(struct fb_problem *p, char *value)
+static enum fb_status take_causal(struct fb_problem *p, const struct item *item, char *value)
 {
-    return take_count(&p->hk, "hk", value, 1, FB_PROBLEM_MAX_H);
-}
-
-static enum fb_status take_d(struct fb_problem *p, char *value)
-{
-    return take_count(&p->d, "d", value, 1, FB_PROBLEM_MAX_D);
-}
-
-static enum fb_status take_dv(struct fb_problem *p, char *value)
-{
-    return take_count(&p->dv, "dv", value, 1, FB_PROBLEM_MAX_D);
-}
-
-static enum fb_status take_dtype(struct fb_problem *p, char *value)
-{
-    int index;
-    FB_TRY(take_name(&index, "dtype", value, dtype_names, 0));
-    p->dtype = (enum fb_dtype)index;
-    return FB_OK;
-}
-
-static enum fb_status take_mask(struct fb_problem *p, char *value)
-{
-    int index;
-    FB_TRY(take_name(&index, "mask", value, mask_names, 0));
-    p->mask = (enum fb_mask)index;
-    return FB_OK;
-}
-
-static enum fb_status take_causal(struct fb_problem *p, char *value)
-{
-    (void)value;
+    (void)item, (void)value;
     p->mask = FB_MASK_CAUSAL;
     return FB_OK;
 }
 
-static enum fb_status take_window(struct fb_problem *p, char *value)
+static enum fb_status take_window(struct fb_problem *p, const struct item *item, char *value)
 {
+    (void)item;
     char *colon = strchr(value, ':');
     if (!colon)
         return fb_fail(FB_USAGE, "window=%s is not LEFT:RIGHT, each -1 (open) or a number of keys",
                        value);
     *colon = '\0';
-    FB_TRY(take_count(&p->window_left, "window left", value, FB_OPEN, FB_PROBLEM_MAX_N));
-    return take_count(&p->window_right, "window right", colon + 1, FB_OPEN, FB_PROBLEM_MAX_N);
+    FB_TRY(read_count(&p->window_left, "window left", value, FB_OPEN, FB_PROBLEM_MAX_N));
+    return read_count(&p->window_right, "window right", colon + 1, FB_OPEN, FB_PROBLEM_MAX_N);
 }
 
-static enum fb_status take_scale(struct fb_problem *p, char *value)
+static enum fb_status take_scale(struct fb_problem *p, const struct item *item, char *value)
 {
-    return take_fp32(&p->scale, "scale", value);
+    (void)item;
+    return read_fp32(&p->scale, "scale", value);
 }
 
-static enum fb_status take_softcap(struct fb_problem *p, char *value)
+static enum fb_status take_softcap(struct fb_problem *p, const struct item *item, char *value)
 {
-    FB_TRY(take_fp32(&p->softcap, "softcap", value));
+    (void)item;
+    FB_TRY(read_fp32(&p->softcap, "softcap", value));
     if (p->softcap != 0 && p->softcap < FLT_MIN)
         return fb_fail(FB_USAGE, "softcap=%s is not 0 (off) or in 1.2e-38..3.4e38", value);
     return FB_OK;
@@ -217,12 +208,13 @@ static enum fb_status take_slopes(struct fb_problem *p, char *value)
     for (size_t i = 0; i < count; i++)
         slopes[i] = 0;
     for (size_t i = 0; i < count; i++)
-        FB_TRY(take_fp32(&slopes[i], "alibi slope", strsep(&rest, ":")));
+        FB_TRY(read_fp32(&slopes[i], "alibi slope", strsep(&rest, ":")));
     return FB_OK;
 }
 
-static enum fb_status take_alibi(struct fb_problem *p, char *value)
+static enum fb_status take_alibi(struct fb_problem *p, const struct item *item, char *value)
 {
+    (void)item;
     if (strcmp(value, "auto"))
         return take_slopes(p, value);
     free(p->alibi_slopes);
@@ -231,24 +223,17 @@ static enum fb_status take_alibi(struct fb_problem *p, char *value)
     return FB_OK;
 }
 
-static enum fb_status take_bias(struct fb_problem *p, char *value)
-{
-    int index;
-    FB_TRY(take_name(&index, "bias", value, bias_names, 1));
-    p->bias = (enum fb_bias)index;
-    return FB_OK;
-}
-
 /* P@SEED:OFFSET. Without dropout the seed says nothing and is dropped, so that one problem has one
  * text. */
-static enum fb_status take_dropout(struct fb_problem *p, char *value)
+static enum fb_status take_dropout(struct fb_problem *p, const struct item *item, char *value)
 {
+    (void)item;
     char *at = strchr(value, '@');
     char *colon = at ? strchr(at, ':') : NULL;
     if (!colon)
         return fb_fail(FB_USAGE, "dropout=%s is not PROBABILITY@SEED:OFFSET", value);
     *at = *colon = '\0';
-    FB_TRY(take_real(&p->dropout, "dropout", value));
+    FB_TRY(read_real(&p->dropout, "dropout", value));
     if (!(p->dropout >= 0 && p->dropout < 1))
         return fb_fail(FB_USAGE, "dropout=%s is outside 0..1 (1 excluded)", value);
     if (!fb_number_uint(at + 1, &p->dropout_seed) || !fb_number_uint(colon + 1, &p->dropout_offset))
@@ -260,30 +245,17 @@ static enum fb_status take_dropout(struct fb_problem *p, char *value)
     return FB_OK;
 }
 
-static enum fb_status take_sink(struct fb_problem *p, char *value)
-{
-    (void)value;
-    p->sink = 1;
-    return FB_OK;
-}
-
-static enum fb_status take_dlse(struct fb_problem *p, char *value)
-{
-    (void)value;
-    p->dlse = 1;
-    return FB_OK;
-}
-
 /* 3+0+5: one length a batch. */
-static enum fb_status take_lens(struct fb_problem *p, int64_t **field, const char *key, char *value)
+static enum fb_status take_lens(struct fb_problem *p, const struct item *item, char *value)
 {
+    int64_t **field = field_of(p, item);
     char *rest = value;
     size_t count = count_parts(value, '+');
     if (p->b >= 0 && (size_t)p->b != count)
         return fb_fail(FB_USAGE,
                        "%s gives %zu lengths, b is %" PRId64
                        "; allowed: one length a batch, parted by '+'",
-                       key, count, p->b);
+                       item->key, count, p->b);
     int64_t *lens = calloc(count, sizeof *lens);
     if (!lens)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu lengths", count);
@@ -291,61 +263,43 @@ static enum fb_status take_lens(struct fb_problem *p, int64_t **field, const cha
     *field = lens;
     p->b = (int64_t)count;
     for (size_t i = 0; i < count; i++)
-        FB_TRY(take_count(&lens[i], key, strsep(&rest, "+"), 0, FB_PROBLEM_MAX_N));
-    return FB_OK;
-}
-
-static enum fb_status take_qlens(struct fb_problem *p, char *value)
-{
-    return take_lens(p, &p->qlens, "qlens", value);
-}
-
-static enum fb_status take_klens(struct fb_problem *p, char *value)
-{
-    return take_lens(p, &p->klens, "klens", value);
-}
-
-static enum fb_status take_layout(struct fb_problem *p, char *value)
-{
-    int index;
-    FB_TRY(take_name(&index, "layout", value, layout_names, 0));
-    p->layout = (enum fb_layout)index;
+        FB_TRY(read_count(&lens[i], item->key, strsep(&rest, "+"), 0, FB_PROBLEM_MAX_N));
     return FB_OK;
 }
 
 /* ---- The language ---------------------------------------------------------------------------- */
 
-/* What an item sets: two items that set the same may not stand in one text. */
 enum { SETS_NQ = 1, SETS_NK = 2, SETS_MASK = 4 };
 
-static const struct {
-    const char *key;
-    bool flag; /* stands without a value */
-    unsigned sets;
-    enum fb_status (*take)(struct fb_problem *p, char *value);
-} items[] = {
-    {"b", false, 0, take_b},
-    {"h", false, 0, take_h},
-    {"hk", false, 0, take_hk},
-    {"n", false, SETS_NQ | SETS_NK, take_n},
-    {"nq", false, SETS_NQ, take_nq},
-    {"nk", false, SETS_NK, take_nk},
-    {"d", false, 0, take_d},
-    {"dv", false, 0, take_dv},
-    {"dtype", false, 0, take_dtype},
-    {"causal", true, SETS_MASK, take_causal},
-    {"mask", false, SETS_MASK, take_mask},
-    {"window", false, 0, take_window},
-    {"scale", false, 0, take_scale},
-    {"softcap", false, 0, take_softcap},
-    {"alibi", false, 0, take_alibi},
-    {"bias", false, 0, take_bias},
-    {"dropout", false, 0, take_dropout},
-    {"sink", true, 0, take_sink},
-    {"dlse", true, 0, take_dlse},
-    {"qlens", false, 0, take_qlens},
-    {"klens", false, 0, take_klens},
-    {"layout", false, 0, take_layout},
+#define FIELD(name) .field = offsetof(struct fb_problem, name)
+#define COUNT(name, from, to) .take = take_count, FIELD(name), .least = from, .most = to
+#define NAME(name, from) .take = take_name, FIELD(name), .names = name##_names, .least = from
+#define FLAG(name) .flag = true, .take = take_flag, FIELD(name)
+#define LENS(name) .take = take_lens, FIELD(name)
+
+static const struct item items[] = {
+    {"b", .take = take_b, FIELD(b), .most = FB_PROBLEM_MAX_N},
+    {"h", .take = take_h, FIELD(h), .least = 1, .most = FB_PROBLEM_MAX_H},
+    {"hk", COUNT(hk, 1, FB_PROBLEM_MAX_H)},
+    {"n", .sets = SETS_NQ | SETS_NK, .take = take_n, FIELD(nq), .most = FB_PROBLEM_MAX_N},
+    {"nq", .sets = SETS_NQ, COUNT(nq, 0, FB_PROBLEM_MAX_N)},
+    {"nk", .sets = SETS_NK, COUNT(nk, 0, FB_PROBLEM_MAX_N)},
+    {"d", COUNT(d, 1, FB_PROBLEM_MAX_D)},
+    {"dv", COUNT(dv, 1, FB_PROBLEM_MAX_D)},
+    {"dtype", NAME(dtype, 0)},
+    {"causal", .flag = true, .sets = SETS_MASK, .take = take_causal},
+    {"mask", .sets = SETS_MASK, NAME(mask, 0)},
+    {"window", .take = take_window},
+    {"scale", .take = take_scale},
+    {"softcap", .take = take_softcap},
+    {"alibi", .take = take_alibi},
+    {"bias", NAME(bias, FB_BIAS_NONE + 1)}, /* none is the default, and cannot be asked for */
+    {"dropout", .take = take_dropout},
+    {"sink", FLAG(sink)},
+    {"dlse", FLAG(dlse)},
+    {"qlens", LENS(qlens)},
+    {"klens", LENS(klens)},
+    {"layout", NAME(layout, 0)},
 };
 
 #define GIVEN_TWICE "%s is given twice (n= sets nq and nk, causal sets mask)"
@@ -393,7 +347,8 @@ enum fb_status fb_problem_merge(struct fb_problem *problem, const char *text)
         FB_TRY_OUT(sort_items(copy, value));
     for (int row = 0; row < ITEM_COUNT; row++)
         if (value[row])
-            FB_TRY_OUT(fb_status_about(items[row].take(problem, value[row]), items[row].key));
+            FB_TRY_OUT(
+                fb_status_about(items[row].take(problem, &items[row], value[row]), items[row].key));
 out:
     free(copy);
     return status;

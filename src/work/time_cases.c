@@ -14,7 +14,6 @@
 #include "core/status.h"
 #include "measure/ceilings.h"
 #include "measure/machine.h"
-#include "measure/phases.h"
 #include "measure/plausible.h"
 #include "measure/stats.h"
 #include "measure/timer.h"

@@ -324,10 +324,7 @@ static void test_export(const struct fb_results *all)
     char *text = export(all, FB_EXPORT_RECORDS);
     tap_ok(fields(text, ' ') == fb_column_count && even(text, ' ', fb_column_count),
            "every record has all %zu columns", fb_column_count);
-    int at = -1;
-    for (size_t i = 0; i < fb_column_count; i++)
-        if (!strcmp(fb_columns[i].name, "bwd_ms"))
-            at = (int)i;
+    const int at = (int)(fb_column_find("bwd_ms") - fb_columns);
     const char *second = strchr(strchr(text, '\n') + 1, '\n') + 1;
     tap_ok(strtod(field(second, at, ' '), NULL) == all->records[1].bwd.ms, "with its very numbers");
     free(text);
