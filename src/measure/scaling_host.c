@@ -65,8 +65,7 @@ enum fb_status fb_host_compare(const struct fb_memory *memory, const struct fb_t
     int64_t count = 0;
     double square = 0, worst = 0;
     (void)memory;
-#pragma omp parallel for schedule(static) reduction(+ : count, square) reduction(max : worst)          \
-    if (rows * shape[3] > 32768)
+#pragma omp parallel for schedule(static) reduction(+ : count, square) reduction(max : worst)
     for (int64_t r = 0; r < rows; r++) {
         const struct fb_difference row = compare_row(got, base, factor_of(factors, shape, r), r);
         count += row.count;
