@@ -364,12 +364,10 @@ static size_t fitting(struct fb_bench *const *benches, size_t count)
     const struct fb_memory *memory = benches[0]->device->memory;
     uint64_t room = memory->available(memory), sum = 0;
     size_t fit = 0;
-    while (
-        fit < count && benches[fit]->device == benches[0]->device &&
-        (!fit || !room ||
-         sum + benches[fit]->plan.total + fb_plan_copies(&benches[fit]->plan) <= room / 10 * 6)) {
+    for (; fit < count && benches[fit]->device == benches[0]->device; fit++) {
         sum += benches[fit]->plan.total + fb_plan_copies(&benches[fit]->plan);
-        fit++;
+        if (fit && room && sum > room / 10 * 6)
+            break;
     }
     return fit;
 }

@@ -18,9 +18,9 @@
 static char *print(const struct fb_results *results, enum fb_table_kind kind, enum fb_format format)
 {
     struct capture capture;
-    capture_begin(&capture);
     fb_status_clear();
-    enum fb_status status = fb_table_print(results, kind, format, NULL);
+    capture_begin(&capture);
+    const enum fb_status status = fb_table_print(results, kind, format, NULL);
     char *text = capture_end(&capture);
     if (status != FB_OK)
         tap_note("%s", fb_status_message());
@@ -31,12 +31,11 @@ static char *print(const struct fb_results *results, enum fb_table_kind kind, en
 static const char *find_line(const char *from, const char *a, const char *b)
 {
     static char line[1024];
-    while (*from) {
-        size_t length = strcspn(from, "\n");
+    for (size_t length; *from; from += length + (from[length] != '\0')) {
+        length = strcspn(from, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, from);
         if (strstr(line, a) && strstr(line, b))
             return line;
-        from += length + (from[length] != '\0');
     }
     return NULL;
 }
