@@ -14,7 +14,7 @@ licence='SPDX-License-Identifier: BSD-3-Clause'
 mkdir -p "$scratch/tree/src/core" "$scratch/tree/kernels/sm80" "$scratch/tree/doc" "$scratch/tree/crowd"
 cd "$scratch/tree" || exit 99
 long=$(printf 'x%.0s' {1..101})
-printf '/* %s */\nsrc/core/fine.c\n' "$licence" >files.am
+printf '/* %s */\nsrc/core/fine.c doc/tables.md\n' "$licence" >files.am
 printf '/* %s */\n' "$licence" >src/core/fine.c
 printf '/* bare */\n' >src/core/bare.c
 { printf '/* %s */\nvoid f(void)\n{\n' "$licence" && printf '    ;\n%.0s' {1..61} && echo '}'; } >src/core/long.c
