@@ -46,6 +46,16 @@ __device__ __forceinline__ uint64_t wgmma_desc_mn(uint32_t addr, uint32_t panel)
     return ((uint64_t)hi << 32) | lo;
 }
 
+/*
+ * The descriptor of the tile `bytes` further on in the same layout: one addition.  Made from its
+ * address it would take four instructions, each of which waits for the one before, and a product of
+ * 80 columns lasts 40 clocks.
+ */
+__device__ __forceinline__ uint64_t wgmma_desc_next(uint64_t desc, uint32_t bytes)
+{
+    return desc + (bytes >> 4);
+}
+
 __device__ __forceinline__ void wgmma_fence()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");

@@ -33,11 +33,13 @@ namespace fb {
 template <class C>
 __device__ __forceinline__ void gemm_scores(float (&acc)[C::M / 2], uint32_t a, uint32_t b)
 {
+    const uint64_t rows = wgmma_desc_k(a), tile = wgmma_desc_k(b);
 #pragma unroll
     for (int k = 0; k < C::D / 16; k++) {
         uint32_t step = (k % 4) * 32;
-        wgmma_ss<typename C::T, C::M, 0, 0>(acc, wgmma_desc_k(a + k / 4 * C::KV_PANEL + step),
-                                            wgmma_desc_k(b + k / 4 * C::Q_PANEL + step), k > 0);
+        wgmma_ss<typename C::T, C::M, 0, 0>(acc, wgmma_desc_next(rows, k / 4 * C::KV_PANEL + step),
+                                            wgmma_desc_next(tile, k / 4 * C::Q_PANEL + step),
+                                            k > 0);
     }
 }
 
@@ -46,10 +48,10 @@ __device__ __forceinline__ void gemm_scores(float (&acc)[C::M / 2], uint32_t a, 
 template <class C>
 __device__ __forceinline__ void gemm_keys(float (&acc)[C::D / 2], const uint32_t *a, uint32_t b)
 {
+    const uint64_t tile = wgmma_desc_mn(b, C::Q_PANEL);
 #pragma unroll
     for (int k = 0; k < C::M / 16; k++)
-        wgmma_rs<typename C::T, C::D, 1>(acc, a + 4 * k, wgmma_desc_mn(b + k * 2048, C::Q_PANEL),
-                                         1);
+        wgmma_rs<typename C::T, C::D, 1>(acc, a + 4 * k, wgmma_desc_next(tile, k * 2048), 1);
 }
 
 /* This warpgroup's half of dQ = dS K over all 128 keys; ds = a dS buffer, k = the K tile. */
@@ -58,10 +60,11 @@ __device__ __forceinline__ void gemm_dq(float (&acc)[C::DQ_N / 2], uint32_t ds, 
 {
     uint32_t rows = C::DQ == DQ_ROWS ? w * 8192 : 0;
     uint32_t cols = C::DQ == DQ_ROWS ? 0 : w * C::KV_PANEL;
+    const uint64_t grads = wgmma_desc_k(ds + rows), keys = wgmma_desc_mn(k + cols, C::KV_PANEL);
 #pragma unroll
     for (int i = 0; i < C::N / 16; i++) {
-        uint64_t s = wgmma_desc_k(ds + i / 4 * C::Q_PANEL + (i % 4) * 32 + rows);
-        uint64_t m = wgmma_desc_mn(k + cols + i * 2048, C::KV_PANEL);
+        uint64_t s = wgmma_desc_next(grads, i / 4 * C::Q_PANEL + (i % 4) * 32);
+        uint64_t m = wgmma_desc_next(keys, i * 2048);
         if constexpr (C::DQ == DQ_SWAPPED)
             wgmma_ss<typename C::T, C::DQ_N, 1, 0>(acc, m, s, i > 0);
         else
