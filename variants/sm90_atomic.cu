@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * sm90_atomic.cu: the Hopper backward by wgmma and the copy engine, key-major: every key tile adds
- * its part of dQ into one fp32 accumulator by bulk reductions in the L2, in whatever order the CTAs
- * come by (FlashAttention-3; Shah et al. 2024). The main loop is kernels/sm90/bwd.cuh, with
+ * its part of dQ into one fp32 accumulator by reductions in the L2, in whatever order the CTAs come
+ * by (FlashAttention-3; Shah et al. 2024). The main loop is kernels/sm90/bwd.cuh, with
  * shared-memory map, registers and barriers at its top; this file is the policy and the descriptor.
  * Short sequences of many heads take one CTA a head (kernels/sm90/bwd_short.cuh).
  *

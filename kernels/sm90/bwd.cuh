@@ -9,18 +9,20 @@
  * dQ = dS K sums over the keys of both warpgroups.
  *
  * Differs from the mma.sync backward in: wgmma, the copy engine, a producer warpgroup, registers
- * moved from it to the MMA warpgroups (24 / 240 / 240), and dQ leaving through shared memory as a
- * linear bulk reduction instead of scalar atomics.  The query heads of a group are looped over
- * inside the CTA, so dK and dV are written once, without atomics, for any number of key heads;
- * where that leaves too few CTAs, some share a group, leave fp32 parts, and bwd_join() adds them in
- * order.
+ * moved from it to the MMA warpgroups (24 / 240 / 240), and dQ leaving in register order, by
+ * 16-byte reductions or, in a fixed order, through shared memory as a linear bulk reduction,
+ * instead of scalar atomics.  The query heads of a group are looped over inside the CTA, so dK and
+ * dV are written once, without atomics, for any number of key heads; where that leaves too few
+ * CTAs, some share a group, leave fp32 parts, and bwd_join() adds them in order.
  *
- * Roles.  Warpgroup 0: warp 0 loads (one lane), warps 1 and 2 each send one warpgroup's dQ halves.
- * Warpgroups 1 and 2: the five products, softmax and dS (bwd_loop.cuh).
+ * Roles.  Warpgroup 0: warp 0 loads (one lane); under DQ_ORDERED warps 1 and 2 each send one
+ * warpgroup's dQ halves.  Warpgroups 1 and 2: the five products, softmax and dS (bwd_loop.cuh), and
+ * dQ under DQ_ANY_ORDER.
  *
  * Barriers, all mbarriers, each ring a full/empty pair: Q+LSE (and K with the first), dO+delta (V
  * with the first), dS (between the MMA warpgroups), dQ staging (MMA warpgroup to its writer warp).
- * Consumers arrive once a warp, so empties count 8 (dQ full: 4).
+ * Consumers arrive once a warp, so empties count 8 (dQ full: 4).  Named barriers: 4 and 5 where the
+ * warpgroups take turns (TURNS), 1 to 3 in the epilogue.
  *
  * Determinism.  dK and dV are bitwise repeatable.  dQ is too under DQ_ORDERED, where the writer
  * warp takes turns through a counter a query tile and half; under DQ_ANY_ORDER it is not. Source of
@@ -147,7 +149,7 @@ __global__ void __launch_bounds__(384, 1) bwd_sm90_main(const __grid_constant__ 
         if ((threadIdx.x & 31) == 0) {
             if (warp == 0)
                 bwd_load<C, GAPPED>(p, b, smem);
-            else if (C::WITH_DQ && warp < 3)
+            else if (C::DQ_HALF && warp < 3)
                 bwd_write_dq<C>(p, b, smem, warp - 1);
         }
     } else {

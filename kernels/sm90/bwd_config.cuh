@@ -23,6 +23,7 @@
  *   D=128 M=64            32  32     32       32        32      32     1      193
  *   D=128 M=80            32  32     40       40        40      40     1.3    225.4 of 227
  *   D=64  M=128           16  16     32       32        64      32     2      194
+ * In any order (DQ_ANY_ORDER) dQ leaves from registers, and its column vanishes: 161, 185.4, 162.
  * Without dQ (DQ_NONE) the dS and dQ columns vanish: 129, 145.3 and 98.  A CTA that owns all of a
  * head (DQ_SHORT) has a tile of O besides, and LSE and delta of two heads: 224.2 for D=128 M=64 and
  * D=64.
@@ -40,11 +41,18 @@ namespace fb {
 
 enum dq_form { DQ_COLUMNS, DQ_ROWS, DQ_SWAPPED };
 
+/* When a warpgroup tells that its dS is stored: at once, behind dV, behind dK. */
+enum ds_tell { DS_AT_ONCE, DS_BEHIND_DV, DS_BEHIND_DK };
+
 /* The order in which one iteration issues its five products; see bwd_loop.cuh. */
-template <int LAG_, bool EARLY_DV_>
+template <int LAG_, bool EARLY_DV_, bool TURNS_ = false, bool DQ_FIRST_ = false,
+          ds_tell TELL_ = DS_AT_ONCE>
 struct schedule {
     static constexpr int LAG = LAG_;
-    static constexpr bool EARLY_DV = EARLY_DV_;
+    static constexpr bool EARLY_DV = EARLY_DV_, TURNS = TURNS_, DQ_FIRST = DQ_FIRST_;
+    static constexpr ds_tell TELL = TELL_;
+    static_assert(!DQ_FIRST || (LAG && !EARLY_DV), "only dQ of the iteration before is ready");
+    static_assert(TELL != DS_BEHIND_DK || LAG, "dQ of the same iteration waits for it");
 };
 
 /* How CTAs add into dQ: in any order, each query tile in a fixed order of key tiles, not at all
@@ -64,6 +72,8 @@ struct bwd_sm90_config {
     static constexpr bool CAUSAL = CAUSAL_;
     static constexpr bool ORDERED = POLICY_ == DQ_ORDERED, WITH_DQ = POLICY_ != DQ_NONE;
     static constexpr bool SHORT = POLICY_ == DQ_SHORT;
+    static constexpr bool DIRECT = POLICY_ == DQ_ANY_ORDER; /* dQ goes from registers to the L2 */
+    static constexpr bool ADDS = DIRECT || ORDERED;         /* CTAs add into the same dQ */
     static constexpr dq_form DQ = M % 64 ? DQ_SWAPPED : D == 64 ? DQ_ROWS : DQ_COLUMNS;
     static constexpr int DQ_N = DQ == DQ_SWAPPED ? M : 64;    /* columns of a half's product */
     static constexpr int DQ_ROUND = DQ == DQ_SWAPPED ? 8 : M; /* rows of fp32 dQ a head, rounded */
@@ -74,7 +84,7 @@ struct bwd_sm90_config {
     static constexpr uint32_t Q_BYTES = PANELS * Q_PANEL, KV_BYTES = PANELS * KV_PANEL;
     /* M rows x 128 keys, a panel a warpgroup; one warpgroup's fp32 half of dQ. */
     static constexpr uint32_t DS_BYTES = WITH_DQ ? 2 * Q_PANEL : 0;
-    static constexpr uint32_t DQ_HALF = WITH_DQ ? M * D * 2 : 0;
+    static constexpr uint32_t DQ_HALF = WITH_DQ && !DIRECT ? M * D * 2 : 0;
     static constexpr uint32_t STAT_BYTES = M * 4;
     static constexpr uint32_t STATS_BYTES = SHORT ? 2 * short_rows * 4 : 2 * STAT_BYTES;
 
@@ -136,7 +146,7 @@ __device__ __forceinline__ float *acc_half(float *acc, int unit, int tiles_m, in
     if (C::DQ == DQ_SWAPPED)
         return acc + ((int64_t)unit * acc_rows + tile * C::M) * C::D +
                w * acc_tile_rows<C>(acc_rows, tile) * (C::D / 2);
-    return acc + (int64_t)(unit * tiles_m + tile) * (C::M * C::D) + w * (C::DQ_HALF / 4);
+    return acc + (int64_t)(unit * tiles_m + tile) * (C::M * C::D) + w * (C::M * C::D / 2);
 }
 
 /* Arrivals: a thread that announces bytes, 8 MMA warps, or the 4 of one warpgroup. */

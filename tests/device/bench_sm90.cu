@@ -18,6 +18,11 @@
 #define BENCH_LAG 0
 #define BENCH_EARLY 0
 #endif
+#ifndef BENCH_TURNS
+#define BENCH_TURNS false
+#define BENCH_DQ_FIRST false
+#define BENCH_TELL DS_AT_ONCE
+#endif
 #ifndef BENCH_POLICY
 #define BENCH_POLICY DQ_ANY_ORDER
 #endif
@@ -37,7 +42,8 @@ using T = BENCH_T;
 #if BENCH_D == 256
 using C = wide_sm90_config<BENCH_T, BENCH_CAUSAL, BENCH_KEPT>;
 #else
-using C = bwd_sm90_config<BENCH_T, BENCH_D, BENCH_M, BENCH_CAUSAL, schedule<BENCH_LAG, BENCH_EARLY>,
+using C = bwd_sm90_config<BENCH_T, BENCH_D, BENCH_M, BENCH_CAUSAL,
+                          schedule<BENCH_LAG, BENCH_EARLY, BENCH_TURNS, BENCH_DQ_FIRST, BENCH_TELL>,
                           BENCH_POLICY>;
 #endif
 

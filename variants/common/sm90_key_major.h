@@ -20,8 +20,6 @@
 template <int D>
 struct fb_sm90_shape {
     static constexpr int LONG_ROWS = D == 128 ? 80 : 128, SHORT_ROWS = D == 128 ? 64 : 128;
-    using LONG_SCHEDULE = fb::schedule<1, false>;
-    using SHORT_SCHEDULE = fb::schedule<1, D == 128>;
 
     static bool is_long(const struct fb_problem *p)
     {
@@ -33,15 +31,31 @@ struct fb_sm90_shape {
     }
 };
 
+/* Their schedules: of 80 rows, where dQ does not fit before dV; of 64; and of 128. */
+template <int D, bool CAUSAL, bool ORDERED>
+struct fb_sm90_schedule {
+    using LONG =
+        fb::schedule<1, false, !ORDERED, false, ORDERED ? fb::DS_BEHIND_DK : fb::DS_AT_ONCE>;
+    using SHORT = fb::schedule<1, false, true, true>;
+};
+
+template <bool CAUSAL, bool ORDERED>
+struct fb_sm90_schedule<64, CAUSAL, ORDERED> {
+    using LONG = fb::schedule<1, false, CAUSAL || ORDERED, true, fb::DS_BEHIND_DV>;
+    using SHORT = LONG;
+};
+
 template <class T, int D, fb::dq_policy POLICY>
 struct fb_sm90_key_major {
     using shape = fb_sm90_shape<D>;
+    template <bool CAUSAL>
+    using order = fb_sm90_schedule<D, CAUSAL, POLICY == fb::DQ_ORDERED>;
     using full =
-        fb::bwd_sm90_config<T, D, shape::LONG_ROWS, false, typename shape::LONG_SCHEDULE, POLICY>;
+        fb::bwd_sm90_config<T, D, shape::LONG_ROWS, false, typename order<false>::LONG, POLICY>;
     using brief =
-        fb::bwd_sm90_config<T, D, shape::SHORT_ROWS, false, typename shape::SHORT_SCHEDULE, POLICY>;
+        fb::bwd_sm90_config<T, D, shape::SHORT_ROWS, false, typename order<false>::SHORT, POLICY>;
     using causal =
-        fb::bwd_sm90_config<T, D, shape::SHORT_ROWS, true, typename shape::SHORT_SCHEDULE, POLICY>;
+        fb::bwd_sm90_config<T, D, shape::SHORT_ROWS, true, typename order<true>::SHORT, POLICY>;
 
     static cudaError_t enqueue(const struct fb_problem *p, const fb::sm90_call &call)
     {
