@@ -229,6 +229,16 @@ enum fb_term {
     FB_TERM_DV       /* dv is not d */
 };
 
+/* The masks and terms that there are. One that comes later does not join them: a variant whose
+ * offer names these sets has not learned it, and so refuses it. */
+#define FB_MASKS_KNOWN                                                                             \
+    (FB_BIT(FB_MASK_FULL) | FB_BIT(FB_MASK_CAUSAL) | FB_BIT(FB_MASK_CAUSAL_TOPLEFT))
+#define FB_TERMS_KNOWN                                                                             \
+    (FB_BIT(FB_TERM_WINDOW) | FB_BIT(FB_TERM_SOFTCAP) | FB_BIT(FB_TERM_ALIBI) |                    \
+     FB_BIT(FB_TERM_DROPOUT) | FB_BIT(FB_TERM_KEEP) | FB_BIT(FB_TERM_SINK) |                       \
+     FB_BIT(FB_TERM_DLSE) | FB_BIT(FB_TERM_LENGTHS) | FB_BIT(FB_TERM_GROUPS) |                     \
+     FB_BIT(FB_TERM_SCALE) | FB_BIT(FB_TERM_DV))
+
 /* Head sizes, of d and of dv: those in the list (up to 8, zeros behind the last) where it has any,
  * else all from least to most that are multiples. A limit of 0 is none. */
 struct fb_head_sizes {

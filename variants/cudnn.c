@@ -336,7 +336,7 @@ static enum fb_status backward(const struct fb_variant *self, struct fb_context 
 #define SHARED                                                                                     \
     .abi_version = FB_ABI_VERSION, .struct_size = sizeof(struct fb_variant), .backend = "cudnn",   \
     .offer = {.dtypes = FB_BIT(FB_BF16) | FB_BIT(FB_FP16),                                         \
-              .masks = FB_ANY,                                                                     \
+              .masks = FB_MASKS_KNOWN,                                                             \
               .terms = FB_BIT(FB_TERM_WINDOW) | FB_BIT(FB_TERM_GROUPS) | FB_BIT(FB_TERM_DV),       \
               .layouts = FB_ANY,                                                                   \
               .d = {.multiple = 8},                                                                \

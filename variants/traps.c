@@ -90,7 +90,7 @@ static enum fb_status backward(const struct fb_variant *self, struct fb_context 
                        .workspace_growth = FB_GROWTH_LINEAR,                                       \
                        .role = FB_ROLE_TRAP},                                                      \
         .offer = {.dtypes = FB_ANY,                                                                \
-                  .masks = FB_ANY,                                                                 \
+                  .masks = FB_MASKS_KNOWN,                                                         \
                   .terms = TERMS,                                                                  \
                   .layouts = FB_ANY,                                                               \
                   .ps = FB_ANY,                                                                    \

@@ -333,12 +333,20 @@ static void test_outside(const struct fb_variant *v)
            faults);
 }
 
+/* Whoever adds a mask or a term has not taught it to any variant yet. */
+static void test_unlearned(const struct fb_variant *v)
+{
+    tap_is_int(v->offer.masks & ~FB_MASKS_KNOWN, 0, "%s: offers no mask to come", v->name);
+    tap_is_int(v->offer.terms & ~FB_TERMS_KNOWN, 0, "%s: nor any term", v->name);
+}
+
 int main(void)
 {
     const struct fb_variant *v;
     test_words();
     test_round_trip();
     for (int i = 0; (v = fb_registry_at(i)); i++) {
+        test_unlearned(v);
         test_inside(v);
         test_outside(v);
     }

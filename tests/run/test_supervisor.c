@@ -162,7 +162,7 @@ static enum fb_status tear_heap(const struct fb_variant *self, struct fb_context
                                          .summary = text,                                          \
                                          .backend = "cpu",                                         \
                                          .properties = {.deterministic = FB_DET_ALL, .gemms = 5},  \
-                                         .offer = {.masks = FB_ANY, .layouts = FB_ANY},            \
+                                         .offer = {.masks = FB_MASKS_KNOWN, .layouts = FB_ANY},    \
                                          .sizes = no_sizes,                                        \
                                          .forward = fwd,                                           \
                                          .backward = bwd}

@@ -12,7 +12,8 @@
 
 /* Every problem: members of struct fb_offer. */
 #define FB_CPU_ANY_PROBLEM                                                                         \
-    .dtypes = FB_ANY, .masks = FB_ANY, .terms = FB_ANY, .biases = FB_ANY, .layouts = FB_ANY
+    .dtypes = FB_ANY, .masks = FB_MASKS_KNOWN, .terms = FB_TERMS_KNOWN, .biases = FB_ANY,          \
+    .layouts = FB_ANY
 #define FB_CPU_ANY_NUMERICS                                                                        \
     .dkv = FB_ANY, .dq = FB_ANY, .ps = FB_ANY, .delta = FB_ANY, .lse = FB_ANY, .round = FB_ANY
 

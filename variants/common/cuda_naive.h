@@ -23,7 +23,7 @@ struct fb_cuda_naive {
 /* Members of struct fb_offer. Nothing rounds but P and dS, to the dtype, so that it does not matter
  * when accumulators do. */
 #define FB_CUDA_NAIVE_OFFER                                                                        \
-    .masks = FB_ANY,                                                                               \
+    .masks = FB_MASKS_KNOWN,                                                                       \
     .terms = FB_BIT(FB_TERM_WINDOW) | FB_BIT(FB_TERM_GROUPS) | FB_BIT(FB_TERM_SCALE) |             \
              FB_BIT(FB_TERM_DV),                                                                   \
     .round = FB_ANY

@@ -19,7 +19,7 @@ struct fb_simt_family {
 
 /* Members of struct fb_offer but for head sizes. */
 #define FB_SIMT_OFFER                                                                              \
-    .masks = FB_ANY,                                                                               \
+    .masks = FB_MASKS_KNOWN,                                                                       \
     .terms = FB_BIT(FB_TERM_WINDOW) | FB_BIT(FB_TERM_GROUPS) | FB_BIT(FB_TERM_SCALE) |             \
              FB_BIT(FB_TERM_DV),                                                                   \
     .layouts = FB_ANY, .round = FB_ANY

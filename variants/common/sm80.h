@@ -38,9 +38,9 @@ struct fb_sm80_family {
 #define FB_SM80_SUMS (FB_BIT(FB_ACC_FP32) | FB_BIT(FB_ACC_BF16) | FB_BIT(FB_ACC_FP16))
 #define FB_SM80_OFFER(DQ)                                                                          \
     {                                                                                              \
-        .dtypes = FB_BIT(FB_BF16) | FB_BIT(FB_FP16), .masks = FB_ANY,                              \
-        .terms = FB_ANY & ~FB_BIT(FB_TERM_KEEP), .layouts = FB_ANY, .dkv = FB_SM80_SUMS, .dq = DQ, \
-        .delta = FB_BIT(FB_DELTA_FP32) | FB_BIT(FB_DELTA_BF16), .lse = FB_ANY                      \
+        .dtypes = FB_BIT(FB_BF16) | FB_BIT(FB_FP16), .masks = FB_MASKS_KNOWN,                      \
+        .terms = FB_TERMS_KNOWN & ~FB_BIT(FB_TERM_KEEP), .layouts = FB_ANY, .dkv = FB_SM80_SUMS,   \
+        .dq = DQ, .delta = FB_BIT(FB_DELTA_FP32) | FB_BIT(FB_DELTA_BF16), .lse = FB_ANY            \
     }
 
 /* The functions of a descriptor. */

@@ -62,7 +62,7 @@ constexpr struct fb_variant fb_sm90_variant(const char *name, const char *summar
                        .roundings = 0,
                        .role = 0},
         .offer = {.dtypes = FB_BIT(FB_BF16) | FB_BIT(FB_FP16),
-                  .masks = FB_ANY,
+                  .masks = FB_MASKS_KNOWN,
                   .terms = FB_BIT(FB_TERM_GROUPS),
                   .biases = 0,
                   .layouts = FB_ANY & ~FB_BIT(FB_LAYOUT_EXPANDED_DOUT),
