@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * cmd_worker.c: the hidden `flashback worker`, the process that calls variants. See
- * run/protocol.h.
+ * cases/protocol.h.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * figures.h: which records make which figure. A figure is a name (of its script, plots/NAME.gp, and
- * of its picture) and a function that picks its data. A new figure is one line in figures.c.
+ * of its picture) and a function that picks its data. A new figure has a row in figures.c and the
+ * files that doc/architecture.md names.
  */
 #ifndef FB_REPORT_FIGURES_H
 #define FB_REPORT_FIGURES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * exact.h: the certificate without a tolerance. On dyadic data (measure/inputs.h) every p, ds and
+ * exact.h: the certificate without a tolerance. On dyadic data (data/inputs.h) every p, ds and
  * sum of the gradients is a small integer times a power of two, so that they come out bit for bit,
  * in any order and from any tiles: whatever is lost, doubled or rounded on the way shows.
  */
