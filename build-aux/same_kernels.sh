@@ -79,6 +79,9 @@ listing() {
 
 listing "$old" | sed -E -f "$map" | sort -u >"$scratch/old"
 listing "$new" >"$scratch/new"
+for side in old new; do
+    [ -s "$scratch/$side" ] || { echo "same_kernels: ${!side}: no kernel in it" >&2 && exit 2; }
+done
 
 # One line a kernel: "arch name<TAB>hash hash ...".
 for side in old new; do

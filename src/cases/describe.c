@@ -5,6 +5,7 @@
 
 #include "core/backends.h"
 #include "core/numerics.h"
+#include "core/offer.h"
 #include "core/problem.h"
 #include "core/host/processors.h"
 #include "core/registry.h"
@@ -89,7 +90,9 @@ enum fb_status fb_describe_case(struct fb_record *record, const struct fb_case *
     if (variant)
         FB_TRY(describe_variant(record, variant));
     describe_problem(record, &terms->problem);
-    return variant ? fb_describe_kernel(record, variant, &terms->problem, &terms->numerics) : FB_OK;
+    if (!variant || fb_offer_lacks(variant, &terms->problem, &terms->numerics))
+        return FB_OK; /* a variant sees only what it offers */
+    return fb_describe_kernel(record, variant, &terms->problem, &terms->numerics);
 }
 
 enum fb_status fb_describe_end(struct fb_record *record, enum fb_outcome outcome,

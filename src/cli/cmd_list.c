@@ -148,6 +148,7 @@ static void print_kernel(const struct fb_variant *variant, const struct fb_probl
         printf("%-22s no    %12s %12s  %s\n", variant->name, "-", "-", why);
     else
         printf("%-22s yes   %12zu %12zu  %s\n", variant->name, saved, workspace, what.text);
+    fb_status_clear();
 }
 
 static enum fb_status print_problem(const struct options *options)

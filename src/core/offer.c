@@ -234,12 +234,17 @@ static const char *refuse_numerics(const struct fb_offer *offer, const struct fb
     return NULL;
 }
 
+const char *fb_offer_lacks(const struct fb_variant *variant, const struct fb_problem *problem,
+                           const struct fb_numerics *numerics)
+{
+    const char *why = refuse_problem(&variant->offer, problem);
+    return why ? why : refuse_numerics(&variant->offer, problem, numerics);
+}
+
 const char *fb_offer_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
                              const struct fb_numerics *numerics)
 {
-    const char *why = refuse_problem(&variant->offer, problem);
-    if (!why)
-        why = refuse_numerics(&variant->offer, problem, numerics);
+    const char *why = fb_offer_lacks(variant, problem, numerics);
     if (!why && variant->why_not)
         why = variant->why_not(variant, problem, numerics);
     return why;

@@ -16,6 +16,10 @@
 const char *fb_offer_why_not(const struct fb_variant *variant, const struct fb_problem *problem,
                              const struct fb_numerics *numerics);
 
+/* The same by the data alone: the variant is not asked. */
+const char *fb_offer_lacks(const struct fb_variant *variant, const struct fb_problem *problem,
+                           const struct fb_numerics *numerics);
+
 /* Does the variant offer this term? */
 bool fb_offer_has_term(const struct fb_variant *variant, enum fb_term term);
 

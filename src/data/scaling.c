@@ -7,21 +7,18 @@
 #include "data/philox.h"
 #include "core/status.h"
 
-/* bf16 and fp32 reach from 1e-38 to 1e38: six steps either way leave room for sums. fp16 is left
- * as it is unless there is room above; below, digits would go. */
-static int steps_of(enum fb_dtype dtype, double largest)
+/* bf16 and fp32 reach from 1e-38 to 1e38: six steps either way leave room for sums. In fp16, be it
+ * the type or an accumulator's, a sum may already stand at an end: signs alone. */
+static int steps_of(enum fb_dtype dtype, const struct fb_numerics *numerics, double largest)
 {
-    const double room = 65504 / 16;
-    int steps = 0;
-    if (dtype != FB_FP16)
-        return largest < 1e30 && largest > 1e-30 ? 6 : 0;
-    while (steps < 2 && ldexp(largest, steps + 1) < room)
-        steps++;
-    return steps;
+    const bool half =
+        dtype == FB_FP16 || numerics->dkv == FB_ACC_FP16 || numerics->dq == FB_ACC_FP16;
+    return !half && largest < 1e30 && largest > 1e-20 ? 6 : 0;
 }
 
 enum fb_status fb_scaling_make(struct fb_scaling *scaling, const struct fb_memory *memory,
-                               const struct fb_problem *p, double largest, uint64_t seed)
+                               const struct fb_problem *p, const struct fb_numerics *numerics,
+                               double largest, uint64_t seed)
 {
     const bool packed = p->qlens || p->klens, one_row = p->layout == FB_LAYOUT_EXPANDED_DOUT;
     enum fb_status status;
@@ -32,8 +29,7 @@ enum fb_status fb_scaling_make(struct fb_scaling *scaling, const struct fb_memor
         .hk = p->hk,
         .one_b = one_row || p->sink || p->bias == FB_BIAS_HEAD || p->bias == FB_BIAS_ALL,
         .one_h = one_row || p->bias == FB_BIAS_BATCH || p->bias == FB_BIAS_ALL,
-        .steps = steps_of(p->dtype, largest),
-        .upward = p->dtype == FB_FP16,
+        .steps = steps_of(p->dtype, numerics, largest),
         .seed = seed,
     };
     const size_t bytes = (size_t)(scaling->b * scaling->hk) * sizeof *scaling->host;
@@ -61,8 +57,7 @@ static float draw(const struct fb_scaling *s, uint64_t number, int64_t entry, in
                                  (uint32_t)(at >> 32)};
     uint32_t random[4];
     fb_philox(s->seed, counter, random);
-    const int choices = (s->upward ? s->steps : 2 * s->steps) + 1;
-    const int exponent = (int)(random[0] % (uint32_t)choices) - (s->upward ? 0 : s->steps);
+    const int exponent = (int)(random[0] % (uint32_t)(2 * s->steps + 1)) - s->steps;
     return ldexpf(random[1] & 1 ? -1 : 1, exponent);
 }
 

@@ -22,16 +22,16 @@ struct fb_scaling {
     const struct fb_memory *memory;
     int64_t b, hk;
     bool one_b, one_h; /* a factor is shared by batch entries, by heads */
-    int steps;         /* exponents are -steps to steps, of fp16 0 to steps */
-    bool upward;
+    int steps;         /* exponents are -steps to steps */
     uint64_t seed;
     float *host, *value; /* [b, hk], here and in `memory` */
 };
 
-/* Of finite `inputs`, whose largest dout or v is `largest`: how far an exponent may go without
- * leaving the type. On failure *scaling holds nothing. */
+/* `largest` is the largest magnitude of what the factors go to, inputs and results. On failure
+ * *scaling holds nothing. */
 enum fb_status fb_scaling_make(struct fb_scaling *scaling, const struct fb_memory *memory,
-                               const struct fb_problem *problem, double largest, uint64_t seed);
+                               const struct fb_problem *problem, const struct fb_numerics *numerics,
+                               double largest, uint64_t seed);
 void fb_scaling_free(struct fb_scaling *scaling);
 
 /* The factors of call `number`: the same for the same seed and number. */

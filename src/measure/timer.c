@@ -98,11 +98,15 @@ static enum fb_status time_call(struct fb_timer *timer, struct fb_series *series
     return timer->stop(timer, seconds);
 }
 
-/* The same between its hooks. */
-static enum fb_status time_sample(struct fb_timer *timer, struct fb_series *series, double *seconds)
+/* The same between its hooks. A device flushes while the call behind it is enqueued, so that no
+ * launch is waited for inside the span. */
+static enum fb_status time_sample(struct fb_timer *timer, const struct fb_sampling *sampling,
+                                  struct fb_series *series, double *seconds)
 {
     if (series->begin)
         FB_TRY(series->begin(series->hook_arg));
+    if (sampling->flush && sampling->flush->queued)
+        fb_flush_run(sampling->flush);
     FB_TRY(time_call(timer, series, seconds));
     return series->end ? series->end(series->hook_arg) : FB_OK;
 }
@@ -130,9 +134,10 @@ static bool warm_up(struct fb_timer *timer, const struct fb_sampling *sampling,
         if (i >= sampling->warmup &&
             (!sampling->sustained || elapsed >= sampling->sustained_seconds))
             break;
-        if (!sampling->sustained || i == 0)
-            if (fail_series(series, arm(series)))
-                return false;
+        if ((!sampling->sustained || i == 0) && fail_series(series, arm(series)))
+            return false;
+        if (i == 0)
+            begin = fb_clock_now(); /* what is made ready before the first call warms nothing up */
         if (fail_series(series, time_call(timer, series, &ignored)) ||
             (!sampling->sustained && fail_series(series, look(series))))
             return false;
@@ -151,7 +156,7 @@ static void rest_before(const struct fb_sampling *sampling, const struct fb_seri
     double last = series->count ? series->samples[series->count - 1] : series->warmup_seconds;
     double rest = sampling->rest * last;
     fb_clock_sleep(rest > sampling->max_rest ? sampling->max_rest : rest);
-    if (sampling->flush)
+    if (sampling->flush && !sampling->flush->queued)
         fb_flush_run(sampling->flush);
 }
 
@@ -163,7 +168,7 @@ static bool take_sample(struct fb_timer *timer, const struct fb_sampling *sampli
         return false;
     rest_before(sampling, series);
     if (fail_series(series, sampling->sustained ? time_call(timer, series, &seconds)
-                                                : time_sample(timer, series, &seconds)) ||
+                                                : time_sample(timer, sampling, series, &seconds)) ||
         (!sampling->sustained && fail_series(series, look(series))))
         return false;
     fb_load_look(&series->load, sampling->power, 0);

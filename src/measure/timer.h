@@ -33,7 +33,8 @@ struct fb_flush {
     char *data;
     size_t bytes;
     void (*run)(struct fb_flush *flush);
-    void *own; /* of the implementation, a stream say */
+    bool queued; /* run() returns before it is done: the call is enqueued behind it */
+    void *own;   /* of the implementation, a stream say */
 };
 
 /* bytes = 0: sized from the machine's caches (fb_flush_bytes). */
@@ -49,7 +50,7 @@ struct fb_sampling {
     int warmup;         /* calls before the first sample of a series */
     int min_samples;    /* at least this many ... */
     int max_samples;    /* ... and at most this many */
-    double max_seconds; /* of one series, spans, rests and flushes together; 0: no limit */
+    double max_seconds; /* of one series, spans, rests, flushes and looks; 0: no limit */
     double interval;    /* stop when the 95 % interval of the median is within this, 0.01 = 1 % */
     double rest;        /* burst: rest before a sample in units of the last sample; 0: none */
     double max_rest;    /* seconds that one rest lasts at most */

@@ -16,8 +16,6 @@ void fb_stopwatch_begin(struct fb_stopwatch *watch, double now)
 
 enum fb_status fb_stopwatch_end(struct fb_stopwatch *watch, double now)
 {
-    if (watch->begun == 0)
-        return FB_OK;
     if (watch->count == watch->room) {
         const size_t room = watch->room ? 2 * watch->room : 64;
         double *grown = realloc(watch->seconds, room * sizeof *grown);
@@ -50,11 +48,17 @@ void fb_stopwatch_free(struct fb_stopwatch *watch)
     memset(watch, 0, sizeof *watch);
 }
 
-enum fb_clock fb_stopwatch_compare(double inside, double outside, double empty)
+static double fastest(const struct fb_stopwatch *watch)
 {
-    if (!isfinite(inside) || !isfinite(outside) || !isfinite(empty) || outside < 5 * empty)
+    return watch->count ? watch->seconds[0] : NAN;
+}
+
+enum fb_clock fb_stopwatch_compare(const struct fb_readings *r)
+{
+    if (!isfinite(r->inside) || !isfinite(r->outside) || !isfinite(r->empty) ||
+        r->outside < 0.5e-3 || r->outside < 5 * r->empty_median)
         return FB_CLOCK_COARSE;
-    return inside < 0.8 * (outside - empty) ? FB_CLOCK_DIFFERS : FB_CLOCK_AGREES;
+    return r->inside < 0.8 * (r->outside - r->empty) ? FB_CLOCK_DIFFERS : FB_CLOCK_AGREES;
 }
 
 /* ---- Those of a group ---------------------------------------------------------------------------
@@ -74,6 +78,7 @@ void fb_stopwatches_reset(struct fb_stopwatches *watches, size_t cases)
         for (int span = 0; span < FB_SPAN_COUNT; span++)
             fb_stopwatch_free(&watches->spans[i][span]);
     watches->cases = cases;
+    watches->running = NULL;
 }
 
 void fb_stopwatches_free(struct fb_stopwatches *watches)
@@ -96,6 +101,10 @@ enum fb_status fb_stopwatches_take(struct fb_stopwatches *watches, char *text, b
         return FB_OK;
     struct fb_stopwatch *watch =
         span == FB_SPAN_EMPTY ? &watches->empty : &watches->spans[index][span];
+    *garbled = watches->running != (begins ? NULL : watch);
+    if (*garbled)
+        return FB_OK;
+    watches->running = begins ? watch : NULL;
     if (!begins)
         return fb_stopwatch_end(watch, now);
     fb_stopwatch_begin(watch, now);
@@ -106,11 +115,15 @@ static void compare(const struct fb_stopwatches *watches, const struct fb_stopwa
                     struct fb_pass_result *pass)
 {
     const double empty = fb_stopwatch_median(&watches->empty);
-    const double outside = fb_stopwatch_median(watch);
+    const struct fb_readings readings = {.inside = 1e-3 * pass->ms_min,
+                                         .outside = fastest(watch),
+                                         .empty = fastest(&watches->empty),
+                                         .empty_median = empty};
     if (!watch->count || !isfinite(pass->ms))
         return;
-    pass->outside_ms = 1e3 * (outside - empty);
-    pass->clock = fb_stopwatch_compare(1e-3 * pass->ms, outside, empty);
+    pass->outside_ms = 1e3 * (fb_stopwatch_median(watch) - empty);
+    pass->clock = (int64_t)watch->count == pass->n_samples ? fb_stopwatch_compare(&readings)
+                                                           : FB_CLOCK_DIFFERS;
 }
 
 void fb_stopwatches_compare(const struct fb_stopwatches *watches, size_t index,

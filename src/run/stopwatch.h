@@ -27,21 +27,25 @@ struct fb_stopwatch {
 struct fb_stopwatches {
     struct fb_stopwatch empty;
     struct fb_stopwatch (*spans)[FB_SPAN_COUNT]; /* of each case, in the order of the group */
+    struct fb_stopwatch *running;                /* the one span under way, or NULL */
     size_t room, cases;
 };
 
 void fb_stopwatch_begin(struct fb_stopwatch *watch, double now);
-/* Without a begin, nothing. */
 enum fb_status fb_stopwatch_end(struct fb_stopwatch *watch, double now);
 /* NaN without a span. */
 double fb_stopwatch_median(const struct fb_stopwatch *watch);
 void fb_stopwatch_free(struct fb_stopwatch *watch);
 
-/* What a clock outside says of a median that a worker reports: `outside` and `inside` are medians
- * of the same spans, `empty` that of empty ones; in seconds. A span of less than five empty ones is
- * too short to be told (COARSE). The clocks differ where the worker's time is less than four fifths
- * of what is left of the outside's. */
-enum fb_clock fb_stopwatch_compare(double inside, double outside, double empty);
+/* What a clock outside says of times that a worker reports. All are in seconds: the fastest sample
+ * and the fastest spans, since whatever holds the words up makes a span longer and never shorter;
+ * and the median of empty spans. A call is too short to be told (COARSE) below half a millisecond
+ * or five empty spans. The clocks differ where the worker's time is less than four fifths of what
+ * is left of the outside's. */
+struct fb_readings {
+    double inside, outside, empty, empty_median;
+};
+enum fb_clock fb_stopwatch_compare(const struct fb_readings *readings);
 
 /* Room for groups of so many cases; false without memory. */
 bool fb_stopwatches_make(struct fb_stopwatches *watches, size_t room);
@@ -49,11 +53,13 @@ void fb_stopwatches_free(struct fb_stopwatches *watches);
 /* For a new group of `cases` cases. */
 void fb_stopwatches_reset(struct fb_stopwatches *watches, size_t cases);
 
-/* What follows the word begin or end: "INDEX SPAN", now. Other text is *garbled. */
+/* What follows the word begin or end: "INDEX SPAN", now. Other text is *garbled, and so are words
+ * out of order: spans do not overlap, and each begins once and ends once. */
 enum fb_status fb_stopwatches_take(struct fb_stopwatches *watches, char *text, bool begins,
                                    bool *garbled);
 
-/* Into the record of the case at `index`: outside_ms and clock of the passes it timed. */
+/* Into the record of the case at `index`: outside_ms and clock of the passes it timed. Where there
+ * were not as many spans as samples, the clocks differ. */
 void fb_stopwatches_compare(const struct fb_stopwatches *watches, size_t index,
                             struct fb_record *record);
 

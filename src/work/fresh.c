@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/half.h"
 #include "core/problem.h"
 #include "core/status.h"
 #include "core/tensor.h"
@@ -73,44 +72,41 @@ static enum fb_status keep_results(struct fb_fresh *fresh)
                : keep_all(fresh, backward, 5, fresh->result, &fresh->results);
 }
 
-/* The largest magnitude among the inputs that are scaled: of the master copy, on the host. */
-static double largest_input(const struct fb_fresh *fresh)
-{
-    struct fb_args args = fresh->bench->shared->inputs.args;
-    double largest = 0;
-    for (int i = 0; i < fresh->inputs; i++) {
-        const struct fb_tensor t =
-            fb_tensor_distinct(fb_layout_tensor(&args, fresh->input[i].buffer));
-        const int64_t rows = t.shape[0] * t.shape[1] * t.shape[2];
-#pragma omp parallel for schedule(static) reduction(max : largest)
-        for (int64_t r = 0; r < rows; r++) {
-            const int64_t at = fb_tensor_row(&t, r);
-            for (int64_t c = 0; c < t.shape[3]; c++)
-                largest = fmax(largest, fabs(fb_element_read(t.data, t.dtype, at + c)));
-        }
-    }
-    return largest;
-}
-
 /* ---- Limits -------------------------------------------------------------------------------------
  */
 
-/* Sum of squares of a copy: what it is away from a zero that stands for all elements. */
-static enum fb_status square_of(const struct fb_fresh *fresh, const struct fb_fresh_copy *copy,
-                                double *square)
+/* What a copy is away from a zero that stands for all elements: the sum of its squares, and its
+ * largest magnitude. */
+static enum fb_status size_of(const struct fb_fresh *fresh, const struct fb_fresh_copy *copy,
+                              struct fb_difference *size)
 {
     const struct fb_memory *memory = memory_of(fresh);
     struct fb_tensor zero = copy->tensor;
-    struct fb_difference difference;
     enum fb_status status;
     FB_TRY(memory->alloc(memory, sizeof(double), &zero.data));
     memset(zero.stride, 0, sizeof zero.stride);
     FB_TRY_OUT(memory->fill(memory, zero.data, 0, sizeof(double)));
-    FB_TRY_OUT(memory->compare(memory, &copy->tensor, &zero, &ones, &difference));
-    *square = difference.square;
+    FB_TRY_OUT(memory->compare(memory, &copy->tensor, &zero, &ones, size));
 out:
     memory->free(memory, zero.data);
     return status;
+}
+
+/* The largest magnitude among what factors go to: inputs and results. */
+static enum fb_status find_largest(const struct fb_fresh *fresh, double *largest)
+{
+    struct fb_difference size;
+    *largest = 0;
+    for (int i = 0; i < fresh->inputs; i++) {
+        FB_TRY(size_of(fresh, &fresh->input[i], &size));
+        *largest = fmax(*largest, size.worst);
+    }
+    for (int i = 0; i < fresh->results; i++) {
+        FB_TRY(size_of(fresh, &fresh->result[i], &size));
+        if (fresh->result[i].scaled)
+            *largest = fmax(*largest, size.worst);
+    }
+    return FB_OK;
 }
 
 static const struct fb_metrics *metrics_of(const struct fb_judgement *judgement,
@@ -132,12 +128,13 @@ static enum fb_status set_limits(struct fb_fresh *fresh, const struct fb_judgeme
         const struct fb_metrics *m = metrics_of(judgement, copy->buffer);
         const double elements = (double)fb_tensor_elements(&copy->tensor);
         const double tiny = copy->tensor.dtype == FB_FP16 ? 0x1p-24 : 0x1p-120;
-        double square = 0;
+        struct fb_difference size;
         if (!m)
             return fb_fail(FB_INTERNAL, "%s is not judged", fb_buffer_name(copy->buffer));
-        FB_TRY(square_of(fresh, copy, &square));
-        const double error = isfinite(m->rel_l2) ? m->rel_l2 * m->rel_l2 * square
-                                                 : elements * m->max_abs * m->max_abs;
+        FB_TRY(size_of(fresh, copy, &size));
+        const bool relative = isfinite(m->rel_l2) && isfinite(size.square);
+        const double error =
+            relative ? m->rel_l2 * m->rel_l2 * size.square : elements * m->max_abs * m->max_abs;
         copy->square = 16 * error + elements * tiny * tiny;
         copy->worst = 8 * m->max_abs + tiny;
     }
@@ -160,8 +157,22 @@ static enum fb_status judge(struct fb_fresh *fresh, struct fb_judgement *judgeme
     return fb_check_compare(bench, &outputs, judgement);
 }
 
-/* A variant that computes nothing is not judged, and one that failed is timed only when asked to
- * be: their calls are held to the bits of the first alone. */
+/* What the first call did is no yardstick unless the judge passes it, too: it may be the call at
+ * which a kernel that was checked stops to be honest. (A variant that failed its check is timed
+ * only when asked to be.) */
+static enum fb_status accept(struct fb_fresh *fresh, const struct fb_findings *findings,
+                             const struct fb_judgement *judgement)
+{
+    const bool failed = findings->reason[0] || judgement->verdict == FB_VERDICT_FAIL;
+    if (!failed || fresh->bench->record.outcome == FB_OUTCOME_FAIL)
+        return FB_OK;
+    fresh->wrong = true;
+    return fb_fail(FB_CORRUPT,
+                   "the first call of the timing is wrong, where the check's were not: %s",
+                   findings->reason[0] ? findings->reason : judgement->reason);
+}
+
+/* A variant that computes nothing is not judged: its calls are held to the bits of the first. */
 static enum fb_status first_call(struct fb_fresh *fresh)
 {
     struct fb_bench *bench = fresh->bench;
@@ -172,6 +183,7 @@ static enum fb_status first_call(struct fb_fresh *fresh)
     if (!bench->shared->judge || bench->record.outcome == FB_OUTCOME_UNJUDGED)
         return FB_OK;
     FB_TRY(judge(fresh, &judgement));
+    FB_TRY(accept(fresh, &findings, &judgement));
     return set_limits(fresh, &judgement);
 }
 
@@ -182,11 +194,13 @@ void fb_fresh_init(struct fb_fresh *fresh, struct fb_bench *bench, enum fb_pass 
 
 static enum fb_status open_copies(struct fb_fresh *fresh)
 {
+    double largest;
     fresh->open = true;
     FB_TRY(keep_inputs(fresh));
-    FB_TRY(fb_scaling_make(&fresh->scaling, memory_of(fresh), &fresh->bench->shared->problem,
-                           largest_input(fresh), fresh->seed));
-    return first_call(fresh);
+    FB_TRY(first_call(fresh));
+    FB_TRY(find_largest(fresh, &largest));
+    return fb_scaling_make(&fresh->scaling, memory_of(fresh), &fresh->bench->shared->problem,
+                           &fresh->bench->numerics, largest, fresh->seed);
 }
 
 static void free_copies(const struct fb_memory *memory, struct fb_fresh_copy *list, int count)
@@ -223,8 +237,11 @@ void fb_fresh_close(struct fb_fresh *fresh)
 enum fb_status fb_fresh_arm(void *own)
 {
     struct fb_fresh *fresh = own;
-    if (!fresh->open)
-        FB_TRY(open_copies(fresh));
+    if (!fresh->open) {
+        const enum fb_status status = open_copies(fresh);
+        fresh->no_room = status == FB_NO_MEMORY;
+        FB_TRY(status);
+    }
     FB_TRY(fb_scaling_draw(&fresh->scaling, (uint64_t)fresh->calls++));
     const struct fb_factors factors = fb_scaling_factors(&fresh->scaling);
     FB_TRY(put_inputs(fresh, &factors));
@@ -236,10 +253,27 @@ static enum fb_span span_of(const struct fb_fresh *fresh)
     return fresh->pass == FB_PASS_FORWARD ? FB_SPAN_FORWARD : FB_SPAN_BACKWARD;
 }
 
+/* An empty span of the same kind stands before each: on a device it has its flush, too. */
+static enum fb_status empty_span(const struct fb_fresh *fresh, struct fb_channel *channel)
+{
+    struct fb_device *device = fresh->bench->device;
+    const struct fb_measure *measure = fresh->bench->shared->measure;
+    FB_TRY(fb_channel_begin(channel, fresh->bench->index, FB_SPAN_EMPTY));
+    if (measure->flush && !fb_device_is_host(device)) {
+        struct fb_flush *flush;
+        FB_TRY(device->flush(device, &flush));
+        fb_flush_run(flush);
+        FB_TRY(device->wait(device));
+    }
+    return fb_channel_end(channel, fresh->bench->index, FB_SPAN_EMPTY);
+}
+
 enum fb_status fb_fresh_begin(void *own)
 {
-    struct fb_fresh *fresh = own;
-    return fb_channel_begin(fresh->bench->shared->channel, fresh->bench->index, span_of(fresh));
+    const struct fb_fresh *fresh = own;
+    struct fb_channel *channel = fresh->bench->shared->channel;
+    FB_TRY(empty_span(fresh, channel));
+    return fb_channel_begin(channel, fresh->bench->index, span_of(fresh));
 }
 
 enum fb_status fb_fresh_end(void *own)

@@ -2,8 +2,8 @@
  *
  * fresh.h: a timed call is a checked call. Before each one its inputs are made such as no call has
  * seen (data/scaling.h) and what it must write is poisoned; after it, outside the span, what it
- * wrote is held against what a judged call wrote. So a call that skips its work, answers from
- * memory or computes less exactly than it was checked to is found at its first sample.
+ * wrote is held against what a judged call wrote. So a call that skips its work, repeats an answer
+ * or computes less exactly than it was checked to is found at its first sample.
  *
  *     fb_fresh_init -> { fb_fresh_arm -> span -> fb_fresh_look } ... -> fb_fresh_close
  *
@@ -36,6 +36,7 @@ struct fb_fresh {
     uint64_t seed;
     bool open;
     int64_t calls; /* armed so far */
+    bool no_room;  /* no memory for the copies */
     bool wrong;    /* a timed call's results were not those of the judged one */
 };
 

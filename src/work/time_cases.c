@@ -164,22 +164,24 @@ static enum fb_status open_for_timing(struct fb_bench *bench, bool *opened)
  * no memory to look at them the case is not taken. */
 static enum fb_status fail_series(struct fb_bench *bench, const struct fb_series *series)
 {
+    const struct fb_fresh *fresh = series->hook_arg;
     fb_status_clear();
     bench->torn |= series->status == FB_DEVICE;
     return fb_bench_finish(bench,
-                           series->status == FB_CORRUPT     ? FB_OUTCOME_FAIL
-                           : series->status == FB_NO_MEMORY ? FB_OUTCOME_REFUSED
-                                                            : FB_OUTCOME_CRASHED,
+                           fresh && fresh->wrong     ? FB_OUTCOME_FAIL
+                           : fresh && fresh->no_room ? FB_OUTCOME_REFUSED
+                                                     : FB_OUTCOME_CRASHED,
                            series->message);
 }
 
-/* Where a call has failed on the device, that case ends with its words, and the process with it:
- * the cases that were sampled beside it go to a fresh one. */
+/* Where a call has failed on the device, or written where it must not, that case ends with its
+ * words, and the process with it: the cases that were sampled beside it go to a fresh one. */
 static enum fb_status leave_if_lost(struct fb_bench *const *benches, const struct fb_series *series,
                                     size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (series[i].stop == FB_STOP_FAILED && series[i].status == FB_DEVICE) {
+        if (series[i].stop == FB_STOP_FAILED &&
+            (series[i].status == FB_DEVICE || benches[i]->torn)) {
             FB_TRY(fail_series(benches[i], &series[i]));
             return fb_channel_leave(benches[i]->shared->channel);
         }
@@ -205,7 +207,7 @@ static enum fb_status finish_timed(struct fb_bench *bench, const struct fb_serie
 /* The series of a group: one a bench, and the GEMM of the ceiling among them. */
 struct sampled {
     struct fb_series *backward, *forward, *phases; /* [count + 1], [count], [count] */
-    struct fb_fresh *fresh;                        /* [count], of the pass under way */
+    struct fb_fresh *fresh;                        /* [2 count]: backwards, then forwards */
     struct fb_gemm_probe probe;
     struct fb_ceilings ceilings;
 };
@@ -217,7 +219,7 @@ static enum fb_status make_series(struct sampled *sampled, struct fb_bench *cons
     sampled->backward = calloc(count + 1, sizeof *sampled->backward);
     sampled->forward = calloc(count, sizeof *sampled->forward);
     sampled->phases = calloc(count, sizeof *sampled->phases);
-    sampled->fresh = calloc(count, sizeof *sampled->fresh);
+    sampled->fresh = calloc(2 * count, sizeof *sampled->fresh);
     if (!sampled->backward || !sampled->forward || !sampled->phases || !sampled->fresh)
         return fb_fail(FB_NO_MEMORY, "no memory for %zu series", count);
     for (size_t i = 0; i < count; i++) {
@@ -287,21 +289,24 @@ static enum fb_status sample_fresh(struct sampled *sampled, const struct fb_samp
                                    struct fb_bench *const *benches, size_t count,
                                    struct fb_series *series, int all, enum fb_pass pass)
 {
+    struct fb_fresh *fresh = sampled->fresh + (pass == FB_PASS_FORWARD ? count : 0);
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
         return fb_fail(FB_IO, "the system gives no random numbers");
     for (size_t i = 0; i < count; i++) {
-        fb_fresh_init(&sampled->fresh[i], benches[i], pass, seed + i);
+        fb_fresh_init(&fresh[i], benches[i], pass, seed + i);
         series[i].arm = fb_fresh_arm;
         series[i].look = fb_fresh_look;
         series[i].begin = fb_fresh_begin;
         series[i].end = fb_fresh_end;
-        series[i].hook_arg = &sampled->fresh[i];
+        series[i].hook_arg = &fresh[i];
     }
     enum fb_status status = fb_sample(&benches[0]->device->timer, sampling, series, all);
+    if (status == FB_OK)
+        status = leave_if_lost(benches, series, count);
     for (size_t i = 0; i < count; i++)
-        fb_fresh_close(&sampled->fresh[i]);
-    return status == FB_OK ? leave_if_lost(benches, series, count) : status;
+        fb_fresh_close(&fresh[i]);
+    return status;
 }
 
 /* The backward of all, with the ceiling's GEMM among them. */
@@ -318,16 +323,6 @@ static enum fb_status sample_backward(struct sampled *sampled, const struct fb_s
     return sample_phases(sampled, sampling, benches, count);
 }
 
-/* Spans without a call: what the supervisor's clock sees of them is in all others, too. */
-static enum fb_status tell_empty_spans(struct fb_channel *channel)
-{
-    for (int i = 0; i < 15; i++) {
-        FB_TRY(fb_channel_begin(channel, 0, FB_SPAN_EMPTY));
-        FB_TRY(fb_channel_end(channel, 0, FB_SPAN_EMPTY));
-    }
-    return FB_OK;
-}
-
 /* All open benches, sampled in turn. */
 static enum fb_status sample_open(struct fb_bench *const *benches, size_t count)
 {
@@ -342,7 +337,6 @@ static enum fb_status sample_open(struct fb_bench *const *benches, size_t count)
                                 benches[0]->shared->threads, &ceilings));
     sampled.ceilings = *ceilings;
     FB_TRY_OUT(make_series(&sampled, benches, count));
-    FB_TRY_OUT(tell_empty_spans(benches[0]->shared->channel));
     FB_TRY_OUT(sample_backward(&sampled, &sampling, benches, count));
     for (size_t i = 0; i < count; i++)
         benches[i]->host.phases = NULL; /* the forward's are not asked for */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/half.h"
+#include "core/numerics.h"
 #include "core/problem.h"
 #include "core/tensor.h"
 #include "measure/memory_host.h"
@@ -27,7 +28,7 @@ static const char *varies(const char *text)
     struct fb_scaling s;
     bool by_b = false, by_h = false;
     fb_problem_parse(&problem, text);
-    fb_scaling_make(&s, &fb_memory_host, &problem, 1, 5);
+    fb_scaling_make(&s, &fb_memory_host, &problem, &fb_numerics_standard, 1, 5);
     for (uint64_t call = 0; call < 10; call++) {
         fb_scaling_draw(&s, call);
         for (int64_t i = 0; i < s.b * s.hk; i++) {
@@ -59,7 +60,7 @@ static void test_draws(void)
     float first[6];
     int equal = 0, powers = 0;
     fb_problem_parse(&problem, "b=2,h=3,n=8,d=8");
-    fb_scaling_make(&s, &fb_memory_host, &problem, 1, 5);
+    fb_scaling_make(&s, &fb_memory_host, &problem, &fb_numerics_standard, 1, 5);
     fb_scaling_draw(&s, 0);
     memcpy(first, s.host, sizeof first);
     for (uint64_t call = 0; call < 200; call++) {
@@ -77,14 +78,16 @@ static void test_draws(void)
     fb_problem_free(&problem);
 }
 
-static int steps_of(const char *dtype, double largest)
+static int steps_of(const char *dtype, enum fb_acc dkv, double largest)
 {
+    struct fb_numerics numerics = fb_numerics_standard;
     struct fb_problem problem;
     struct fb_scaling s;
     char text[64];
     snprintf(text, sizeof text, "n=8,d=8,dtype=%s", dtype);
     fb_problem_parse(&problem, text);
-    fb_scaling_make(&s, &fb_memory_host, &problem, largest, 5);
+    numerics.dkv = dkv;
+    fb_scaling_make(&s, &fb_memory_host, &problem, &numerics, largest, 5);
     const int steps = s.steps;
     fb_scaling_free(&s);
     fb_problem_free(&problem);
@@ -93,10 +96,12 @@ static int steps_of(const char *dtype, double largest)
 
 static void test_range(void)
 {
-    tap_ok(steps_of("fp32", 3) == 6 && steps_of("bf16", 3) == 6, "six steps in fp32 and bf16");
-    tap_ok(steps_of("fp32", 1e35) == 0 && steps_of("bf16", 1e-35) == 0, "none near their ends");
-    tap_ok(steps_of("fp16", 3) == 2 && steps_of("fp16", 1500) == 1 && steps_of("fp16", 6e4) == 0,
-           "as many as fp16 has room for");
+    tap_is_int(steps_of("fp32", FB_ACC_FP32, 3), 6, "six steps in fp32");
+    tap_is_int(steps_of("bf16", FB_ACC_BF16, 3), 6, "and in bf16");
+    tap_is_int(steps_of("fp32", FB_ACC_FP32, 1e35), 0, "none near the upper end");
+    tap_is_int(steps_of("bf16", FB_ACC_FP32, 1e-35), 0, "nor near the lower one");
+    tap_is_int(steps_of("fp16", FB_ACC_FP32, 3), 0, "signs alone in fp16");
+    tap_is_int(steps_of("bf16", FB_ACC_FP16, 3), 0, "and where a sum is kept in it");
 }
 
 static void test_host(void)

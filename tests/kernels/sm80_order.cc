@@ -11,8 +11,8 @@
 /* What only a device has: words of CUDA, the sums themselves, and the waiting for turns. */
 #define __device__
 #define __forceinline__ inline
-#define FB_KERNELS_CUDA_SM80_DQ_SUM_CUH
-#define FB_KERNELS_CUDA_TURN_CUH
+#define FB_KERNELS_SM80_DQ_SUM_CUH
+#define FB_KERNELS_PTX_TURN_CUH
 #include "kernels/sm80/args.h"
 namespace fb {
 using std::max;

@@ -50,6 +50,27 @@ timed coarse 1 && grep -Eq 'timed call [0-9]+: dv .* differ, by up to' <<<"$reco
 ok $? "coarse: fewer digits than were checked"
 timed outside 1 && grep -q 'guard after dq was written' <<<"$record"
 ok $? "outside: a guard, in a timed call"
+
+# From the first call of the timing on, which is judged, too.
+# shellcheck disable=SC2086
+$cc -std=gnu11 -O2 -fPIC -shared -DCHECKED=3 -I"$top_srcdir/include" -o "$plugin" \
+    "$top_srcdir/tests/attacks/timed.c" -lm
+for name in skip zero one-row coarse; do
+    rm -f "$scratch/$name".*
+    timed $name 1 && grep -q 'the first call of the timing is wrong' <<<"$record"
+    ok $? "$name: from the first timed call on"
+done
+
+# Sums that fill their type: no factor takes them out of it.
+for problem in "dtype=fp16 constant-dout:value=200@1 standard" "dtype=fp32 randn:dout=0.001@1 dkv=fp16,dq=fp16" \
+    "dtype=bf16 randn:dout=500@1 dkv=fp16,dq=fp16"; do
+    set -- $problem
+    printf '[measure]\nwhat = speed\nmax_samples = 6\n[grid]\nvariant = cpu-split cpu-atomic\nproblem = nq=128,nk=1,d=16,%s\nrecipe = %s\n' "$1" "$2" >"$scratch/range.ini"
+    [ "$3" = standard ] || printf 'numerics = %s\n' "$3" >>"$scratch/range.ini"
+    "$flashback" run "$scratch/range.ini" -o "$scratch/range.h5" --replace -q >"$scratch/out" 2>&1
+    ok $? "honest kernels stay what they are: $problem"
+done
+
 if [ "$(uname -m)" = x86_64 ]; then
     timed turned-clock 0
     grep -q '"bwd_clock":"\(differs\|coarse\)"' <<<"$record"

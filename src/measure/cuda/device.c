@@ -50,8 +50,11 @@ static enum fb_status get_flush(struct fb_device *device, struct fb_flush **out)
     if (flush.data)
         return FB_OK;
     FB_TRY(memory.alloc(&memory, flush_bytes(), &data));
-    flush = (struct fb_flush){
-        .data = data, .bytes = flush_bytes(), .run = run_flush, .own = device->stream};
+    flush = (struct fb_flush){.data = data,
+                              .bytes = flush_bytes(),
+                              .run = run_flush,
+                              .queued = true,
+                              .own = device->stream};
     device->flush_bytes = 0;
     return FB_OK;
 }
