@@ -20,6 +20,8 @@ static const struct {
                 {FB_WORD_GO, "", "go\n"},
                 {FB_WORD_RECORD, "0 {\"b\": 1}", "record 0 {\"b\": 1}\n"},
                 {FB_WORD_UNREAD, "x.h5 is damaged", "unread x.h5 is damaged\n"},
+                {FB_WORD_BEGIN, "0 2", "begin 0 2\n"},
+                {FB_WORD_END, "0 2", "end 0 2\n"},
                 {FB_WORD_DONE, "", "done\n"},
                 {FB_WORD_LEAVE, "", "leave\n"},
                 {FB_WORD_VARIANT, "mine cpu 7 5 my own", "variant mine cpu 7 5 my own\n"},

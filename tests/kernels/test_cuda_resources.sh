@@ -14,11 +14,12 @@ if [ ${#reports[@]} -eq 0 ]; then
     tap_done
 fi
 
-# kernels REPORT...: one line a kernel: file, architecture, bytes of stack frame and spills, name.
+# kernels REPORT...: one line a kernel: file in the build tree, architecture, bytes of stack frame and spills, name.
 kernels() {
-    local report
+    local report file
     for report; do
-        awk -v file="$(basename "$report" .o.ptxas)" '
+        file=${report#"$build"/}
+        awk -v file="${file%.o.ptxas}" '
             /Compiling entry function/ { split($0, part, "\047"); name = part[2]; arch = part[4] }
             /bytes stack frame/ { print file, arch, $1 + 0, $5 + 0, $9 + 0, name; name = "device-function" }
         ' "$report"
@@ -55,7 +56,7 @@ ptxas info    : Compiling entry function '_Z5clean' for 'sm_90a'
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 PTXAS
 kernels "$scratch/made.o.ptxas" >"$scratch/kernels"
-[ "$(undeclared "$scratch/kernels")" = "made sm_90a 16 8 8 _Z5spill" ] &&
+[ "$(undeclared "$scratch/kernels")" = "$scratch/made sm_90a 16 8 8 _Z5spill" ] &&
     remarks "$scratch/made.o.ptxas" | grep -q '^made.o.ptxas:.*C7510'
 ok $? "a spill, and a product that is serialised, are seen"
 
