@@ -15,7 +15,7 @@ published=1
 # here PATH: is it there, as the source of a test program, too, or a part of the tree that this one does
 # not have?
 here() {
-    [ -e "$1" ] || { [[ $1 == tests/* ]] && [ -n "$(compgen -G "$1.c*")" ]; } || { [ $published -eq 0 ] && [[ $1 == results/* || $1 == .ci/* ]]; }
+    [ -e "$1" ] || { [[ $1 == tests/* ]] && [ -n "$(compgen -G "$1.c*")" ]; } || { [ $published -eq 0 ] && [[ $1 == results || $1 == results/* || $1 == .ci/* ]]; }
 }
 
 # anchors FILE: the names that its headings have as targets of links.
