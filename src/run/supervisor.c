@@ -136,16 +136,24 @@ static void note_unread(struct supervisor *s, const char *why)
         snprintf(to, FB_UNREAD_ROOM, "%s", why);
 }
 
+/* A worker is done when each case has its record, and leaves after one at the earliest; else it was
+ * not the worker who said so. */
+static bool is_answered(const struct supervisor *s)
+{
+    const size_t answered = count_answered(s);
+    return s->left ? answered > 0 : answered == s->group_count;
+}
+
 static enum fb_status take_line(struct supervisor *s, char *line, bool *done)
 {
     char *rest;
     const enum fb_word word = fb_word_take(line, &rest);
     switch (word) {
     case FB_WORD_DONE:
-        *done = true;
-        return FB_OK;
     case FB_WORD_LEAVE:
-        *done = s->left = true;
+        s->left = word == FB_WORD_LEAVE;
+        s->garbled = !is_answered(s);
+        *done = !s->garbled;
         return FB_OK;
     case FB_WORD_UNREAD:
         note_unread(s, rest);
@@ -239,6 +247,16 @@ static void pick_group(struct supervisor *s)
     }
 }
 
+/* A check works on one case after the other: whose record is the next to come wrote what came
+ * before it, wherever the worker is by now. */
+static int first_unanswered(const struct supervisor *s)
+{
+    size_t i = 0;
+    while (i < s->group_count && s->done[s->group[i]])
+        i++;
+    return i < s->group_count ? (int)i : -1;
+}
+
 /* Blames the case that the beacon names: the one whose call is under way, or was the last before
  * the harness died. Without one, the death is nobody's, and all that were waiting go with it, since
  * they would meet it again. */
@@ -247,6 +265,8 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
     char how[128], reason[256];
     int index = atomic_load(&s->process.beacon->index);
     index = index < (int)s->group_count ? index : -1; /* overwritten */
+    if (ending == GARBLED && !s->order->timed)
+        index = first_unanswered(s);
     const enum fb_stage at = (enum fb_stage)atomic_load(&s->process.beacon->stage);
     const char *stage = fb_stage_name(at);
     const char *after = index >= 0 && at == FB_STAGE_REFERENCE ? "after its call, " : "";
@@ -265,14 +285,6 @@ static enum fb_status bury(struct supervisor *s, enum ending ending)
     return FB_OK;
 }
 
-/* A worker is done when each case has its record, and leaves after one at the earliest; else it was
- * not the worker who said so. */
-static bool is_answered(const struct supervisor *s)
-{
-    const size_t answered = count_answered(s);
-    return s->left ? answered > 0 : answered == s->group_count;
-}
-
 static enum fb_status run_group(struct supervisor *s)
 {
     enum ending ending = WORKER_DIED;
@@ -285,8 +297,6 @@ static enum fb_status run_group(struct supervisor *s)
                        s->order->measure, s->order->timed) == FB_OK)
         FB_TRY(await_group(s, &ending));
     fb_status_clear(); /* a worker that died before it had its orders */
-    if (ending == GROUP_DONE && !is_answered(s))
-        ending = GARBLED;
     if (ending == STOPPED || (ending == GROUP_DONE && s->left))
         fb_process_stop(&s->process, true, NULL, 0);
     else if (ending != GROUP_DONE)
