@@ -22,6 +22,13 @@ enum fb_status fb_channel_open(struct fb_channel *channel)
     return FB_OK;
 }
 
+/* What was put into the channel goes now. */
+static enum fb_status send_off(struct fb_channel *channel)
+{
+    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
+                                    : FB_OK;
+}
+
 enum fb_status fb_channel_send(struct fb_channel *channel, size_t index,
                                const struct fb_record *record)
 {
@@ -38,23 +45,20 @@ enum fb_status fb_channel_send(struct fb_channel *channel, size_t index,
 enum fb_status fb_channel_unread(struct fb_channel *channel, const char *why)
 {
     fb_word_put(channel->records, FB_WORD_UNREAD, "%s", why);
-    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
-                                    : FB_OK;
+    return send_off(channel);
 }
 
 enum fb_status fb_channel_leave(struct fb_channel *channel)
 {
     fb_word_put(channel->records, FB_WORD_LEAVE, "%s", "");
-    if (fflush(channel->records))
-        return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
+    FB_TRY(send_off(channel));
     _exit(0); /* no exit handlers, no free: memory is not what it was */
 }
 
 enum fb_status fb_channel_done(struct fb_channel *channel)
 {
     fb_word_put(channel->records, FB_WORD_DONE, "%s", "");
-    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
-                                    : FB_OK;
+    return send_off(channel);
 }
 
 /* The supervisor wakes up on another processor, or on this one: it is given time for that, or it
@@ -62,8 +66,7 @@ enum fb_status fb_channel_done(struct fb_channel *channel)
 enum fb_status fb_channel_begin(struct fb_channel *channel, size_t index, enum fb_span span)
 {
     fb_word_put(channel->records, FB_WORD_BEGIN, "%zu %d", index, (int)span);
-    if (fflush(channel->records))
-        return fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno));
+    FB_TRY(send_off(channel));
     fb_clock_sleep(100e-6);
     return FB_OK;
 }
@@ -71,6 +74,5 @@ enum fb_status fb_channel_begin(struct fb_channel *channel, size_t index, enum f
 enum fb_status fb_channel_end(struct fb_channel *channel, size_t index, enum fb_span span)
 {
     fb_word_put(channel->records, FB_WORD_END, "%zu %d", index, (int)span);
-    return fflush(channel->records) ? fb_fail(FB_IO, "worker: cannot report: %s", strerror(errno))
-                                    : FB_OK;
+    return send_off(channel);
 }
